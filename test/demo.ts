@@ -57,7 +57,7 @@ const demo = Effect.gen(function* () {
   const why = `http://${world.probes}/why?kind=webapp&namespace=${namespace}&name=${sample.metadata.name}`
   yield* Effect.gen(function* () {
     yield* Observer.observe(narrator, namespace)
-    yield* Story.tell(narrator, namespace, sample)
+    yield* Story.run(narrator, namespace, sample)
     yield* Trace.show(narrator, world.lastRollout(), columns)
     yield* narrator.part("And why is it as it is? The manager explains")
     const answer = yield* Effect.tryPromise(async () => (await fetch(why)).text())
@@ -65,7 +65,7 @@ const demo = Effect.gen(function* () {
       [`curl '${why}'`, ...answer.trimEnd().split("\n")].map((line) => (live ? line.slice(0, columns) : line))
     )
     if (restic !== undefined) {
-      yield* Backups.tell(narrator, namespace, {
+      yield* Backups.run(narrator, namespace, {
         claimFolder: (claim) => world.claimFolder(namespace, claim),
         mover: world.mover,
         restic

@@ -105,7 +105,7 @@ const make = (root: string, existing: ReadonlyArray<Change.Existing>, names: Nam
 
 const nextSteps = ({ kind, name }: Names.Names): string =>
   [
-    `The controller of ${kind} is there: controllers/${name}, listed in ${Change.mainFile}. Next:`,
+    `Created controllers/${name} with the kind ${kind}, and added it to ${Change.mainFile}. Next:`,
     "",
     Templates.columns([
       [`  bun test controllers/${name}`, "its tests, on the embedded cluster"],
@@ -114,7 +114,7 @@ const nextSteps = ({ kind, name }: Names.Names): string =>
       [`  kubectl apply -f deploy/samples/${name}.yaml`]
     ]),
     "",
-    `Begin with controllers/${name}/${kind}.ts, where the fields are; docs/guide goes on from here.`
+    `The fields are in controllers/${name}/${kind}.ts. docs/guide/site.md continues from here.`
   ].join("\n")
 
 /**

@@ -11,8 +11,6 @@ export const of = (names: Names, version: string): ReadonlyMap<string, string> =
     [`${folder}/package.json`, Templates.manifest(names, version)],
     [`${folder}/${names.kind}.ts`, Sources.kind(names)],
     [`${folder}/children.ts`, Sources.children(names)],
-    [`${folder}/status.ts`, Sources.status(names)],
-    [`${folder}/status.test.ts`, Tests.status(names)],
     [`${folder}/controller.ts`, Sources.controller(names)],
     [`${folder}/controller.test.ts`, Tests.controller(names)],
     [`${folder}/README.md`, Templates.page(names)],

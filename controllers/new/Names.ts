@@ -33,11 +33,9 @@ export const used: ReadonlySet<string> = new Set([
   "Crd",
   "CustomResource",
   "Deployment",
-  "Desired",
   "Effect",
   "Field",
   "Harness",
-  "NonNullable",
   "Owned",
   "Patch",
   "Rbac",
@@ -45,8 +43,7 @@ export const used: ReadonlySet<string> = new Set([
   "Schema",
   "Spec",
   "Status",
-  "TestClock",
-  "Time"
+  "TestClock"
 ])
 
 /** Parses a kind. Left: why it is invalid. */
@@ -59,7 +56,7 @@ export const kindOf = (text: string): Either.Either<string, string> => {
   }
   if (used.has(text)) return Either.left(`"${text}" is what a module of every controller imports: choose another kind`)
   // File systems without case would have one file for both.
-  if (/^(admission|children|controller|status)$/i.test(text)) {
+  if (/^(admission|children|controller)$/i.test(text)) {
     return Either.left(`"${text}" is a file of every controller's module: choose another kind`)
   }
   // Its type would hide the global name in the module.

@@ -1,4 +1,4 @@
-/** The generated modules of a new controller: the kind, its child, its status and its reconcile. */
+/** The generated modules of a new controller: the kind, its children and its reconcile. */
 import type { Names } from "./Names.ts"
 
 /** The kind. */
@@ -24,14 +24,14 @@ const Spec = Schema.Struct({
 })
 
 const Status = Schema.Struct({
-  observedGeneration: Schema.optionalWith(Schema.NonNegativeInt.pipe(Field.format("int64")), {
-    exact: true
-  }).annotations({ description: "The metadata.generation that this status speaks of." }),
+  observedGeneration: Schema.optionalWith(Schema.Int.pipe(Field.format("int64")), { exact: true }).annotations({
+    description: "The metadata.generation of this status; -1 before the first reconcile."
+  }),
   readyReplicas: Schema.optionalWith(Schema.NonNegativeInt, { exact: true }).annotations({
     description: "Pods that are ready."
   }),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
-    description: "Ready; and Reconciling while it is on its way there."
+    description: "Ready, and Reconciling or Stalled while they are True."
   })
 })
 
@@ -60,69 +60,33 @@ export const ${kind} = CustomResource.make({
 
 /** ${one.replace(/^a/, "A")} for \`reconcile\`, with defaults. */
 export type ${kind} = typeof ${kind}.Type
-
-/** The status of ${one}. */
-export type ${kind}Status = NonNullable<${kind}["status"]>
 `
 
-/** The child. */
-export const children = ({ kind, name, one }: Names): string => `/** The desired child of ${one}. Pure. */
-import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
-import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
+/** The children. */
+export const children = ({ kind, name, one }: Names): string => `/** The desired children of ${one}. Pure. */
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import type { ${kind} } from "./${kind}.ts"
 
 /** The field manager of every write, and the value of the managed-by label. Do not change it: existing children have it. */
 export const manager = "${name}-controller"
 
 /** A Deployment of the same name. Fields that are absent here belong to the API server or to other managers. */
-export const desiredDeployment = ({ metadata: { name }, spec }: ${kind}): Desired<Deployment> => {
+export const childrenOf = ({ metadata: { name }, spec }: ${kind}) => {
   const labels = {
     "app.kubernetes.io/name": "${name}",
     "app.kubernetes.io/instance": name,
     "app.kubernetes.io/managed-by": manager
   }
-  return {
+  const deployment = Owned.child(Deployment, {
     metadata: { name, labels },
     spec: {
       replicas: spec.replicas,
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers: [{ name: "${name}", image: spec.image }] } }
     }
-  }
-}
-`
-
-/** The status. */
-export const status = ({ kind, one }: Names): string => `/** The status of ${one}, from its Deployment. Pure. */
-import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
-import * as Condition from "@homeostat/runtime/resource/Condition"
-import type { ${kind}, ${kind}Status } from "./${kind}.ts"
-
-/**
- * The whole status, without the conditions of other managers, which \`Status.update\` keeps.
- *
- * @param now RFC 3339, in whole seconds
- */
-export const observe = (object: ${kind}, deployment: Deployment, now: string): ${kind}Status => {
-  const { observedGeneration: judged = 0, replicas, updatedReplicas, availableReplicas } = deployment.status ?? {}
-  const readyReplicas = deployment.status?.readyReplicas ?? 0
-  const wanted = object.spec.replicas
-  const isReady =
-    // Before that, the status is about an older spec of the Deployment.
-    judged >= (deployment.metadata.generation ?? 0) &&
-    [replicas, updatedReplicas, availableReplicas].every((count) => count === wanted)
-  const observedGeneration = object.metadata.generation ?? 0
-  const facts = {
-    reason: isReady ? "AllReplicasReady" : "ReplicasNotReady",
-    message: \`\${readyReplicas}/\${wanted} ready\`,
-    observedGeneration
-  }
-  const drafts = isReady
-    ? [Condition.true(Condition.Ready, facts)]
-    : // As in kstatus, Reconciling exists only while it is true.
-      [Condition.false(Condition.Ready, facts), Condition.true(Condition.Reconciling, facts)]
-  const before = object.status?.conditions?.filter(({ type }) => drafts.some((draft) => draft.type === type))
-  return { observedGeneration, readyReplicas, conditions: Condition.set(before, drafts, now) }
+  })
+  return { deployment }
 }
 `
 
@@ -131,17 +95,15 @@ export const controller = ({
   kind,
   name,
   one
-}: Names): string => `/** The ${kind} controller: each ${kind} gets a Deployment of its name, kept as the spec says, and a status that says how far it is. */
+}: Names): string => `/** The ${kind} controller: keeps a Deployment for each ${kind}, and reports its progress in the status. */
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
-import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
-import { desiredDeployment, manager } from "./children.ts"
+import { childrenOf, manager } from "./children.ts"
 import { ${kind} } from "./${kind}.ts"
-import { observe } from "./status.ts"
 
 /** The ${kind} controller. */
 export const controller = Controller.make("${name}", {
@@ -152,9 +114,10 @@ export const controller = Controller.make("${name}", {
   // Runs after each change, and once in a sync period without one. It compares everything each time and keeps no state.
   reconcile: (object) =>
     Effect.gen(function* () {
-      const deployment = yield* Owned.apply(object, Deployment, desiredDeployment(object))
-      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(object, observe(object, deployment, Time.seconds(now)))
+      const children = yield* Owned.all(object, childrenOf(object))
+      const { deployment } = children.states
+      const readyReplicas = deployment.object?.status?.readyReplicas ?? 0
+      yield* Status.progress(object, Owned.progress(children), { readyReplicas })
       return Result.done
     })
 })

@@ -41,16 +41,15 @@ export const columns = (lines: ReadonlyArray<readonly [command: string, note?: s
 /** The page: the purpose of the controller, and the next steps. */
 export const page = ({ kind, name, one }: Names): string => `# ${kind}
 
-${one.replace(/^a/, "A")} is a container image that runs in a number of pods: it becomes a Deployment of its name, which is kept as the
-spec says, and its status says how far that is.
+${one.replace(/^a/, "A")} is a container image that runs in a number of pods. Its controller keeps a Deployment of the same name, and reports
+the progress in the status.
 
-| file               | what                                                                             |
-| ------------------ | -------------------------------------------------------------------------------- |
-| \`${`${kind}.ts\``.padEnd(17)} | the kind: the fields and their limits, what \`kubectl get\` shows. The CRD follows |
-| \`children.ts\`      | the Deployment as it should be. Pure                                             |
-| \`status.ts\`        | what the status says of what was seen. Pure                                      |
-| \`controller.ts\`    | the reconcile, which puts them together                                          |
-| \`*.test.ts\`        | the tests, on the embedded cluster and of the pure parts                         |
+| file               | content                                                                            |
+| ------------------ | ---------------------------------------------------------------------------------- |
+| \`${`${kind}.ts\``.padEnd(17)} | the kind: its fields, their limits and the columns of \`kubectl get\`               |
+| \`children.ts\`      | the desired children. Pure                                                         |
+| \`controller.ts\`    | the reconcile                                                                      |
+| \`*.test.ts\`        | the tests, on the embedded cluster                                                 |
 
 \`\`\`sh
 ${columns([
@@ -58,7 +57,7 @@ ${columns([
   ["bun controllers/main.ts run --install-crds", "# on the cluster of your kubeconfig"],
   [`kubectl apply -f deploy/samples/${name}.yaml`],
   [`kubectl wait --for=condition=Ready ${name}/demo-${name}`],
-  [`bun controllers/main.ts why ${name}/demo-${name}`, "# what was done about it, and why"]
+  [`bun controllers/main.ts why ${name}/demo-${name}`, "# what the controller did about it, and why"]
 ])}
 \`\`\`
 `

@@ -1,4 +1,4 @@
-/** The generated tests: of the controller on the embedded cluster, and of its status. */
+/** The generated tests of the controller on the embedded cluster. */
 import type { Names } from "./Names.ts"
 
 /** The tests on the embedded cluster. */
@@ -31,7 +31,7 @@ const created = Effect.gen(function* () {
 test("${one} gets a Deployment with its image and replicas, and becomes ready", () =>
   Effect.gen(function* () {
     const { status } = yield* created
-    expect(status?.readyReplicas).toBe(2)
+    expect(status).toMatchObject({ observedGeneration: 1, readyReplicas: 2 })
     const { spec } = yield* Client.get(Deployment, key)
     expect(spec?.replicas).toBe(2)
     expect(spec?.template.spec?.containers[0]?.image).toBe("nginx:1.27")
@@ -71,54 +71,4 @@ test("the API server rejects an invalid ${kind} and names the field", () =>
     const refused = yield* Effect.flip(Client.create(${kind}, { metadata: key, spec: { image: "nginx", replicas: 51 } }))
     expect(refused.message).toContain("spec.replicas")
   }))
-`
-
-/** The tests of the status. */
-export const status = ({ kind, one }: Names): string => `/** The status of ${one}. */
-import { describe, expect, test } from "bun:test"
-import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
-import { observe } from "./status.ts"
-import type { ${kind}, ${kind}Status } from "./${kind}.ts"
-
-const now = "2026-11-20T09:00:00Z"
-
-const object = (status?: ${kind}Status): ${kind} => ({
-  metadata: { name: "sample", namespace: "default", uid: "u", resourceVersion: "1", creationTimestamp: now, generation: 3 },
-  spec: { image: "nginx:1.27", replicas: 2 },
-  ...(status === undefined ? {} : { status })
-})
-
-const deployment = (status: Deployment["status"]): Deployment => ({
-  metadata: { name: "sample", namespace: "default", uid: "d", resourceVersion: "1", creationTimestamp: now, generation: 2 },
-  ...(status === undefined ? {} : { status })
-})
-
-const all = { observedGeneration: 2, replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 }
-
-const conditionsOf = (status: ${kind}Status) =>
-  Object.fromEntries((status.conditions ?? []).map(({ status, type }) => [type, status]))
-
-describe("${one.replace(/^a/, "A")}", () => {
-  test("is ready when all pods run the current spec, with the observed generation", () => {
-    const status = observe(object(), deployment(all), now)
-    expect(conditionsOf(status)).toEqual({ Ready: "True" })
-    expect(status).toMatchObject({ observedGeneration: 3, readyReplicas: 2 })
-  })
-
-  for (const [why, status] of [
-    ["the Deployment has no status yet", undefined],
-    ["the Deployment has observed an older spec", { ...all, observedGeneration: 1 }],
-    ["a pod is not available", { ...all, availableReplicas: 1 }],
-    ["a pod of the older spec still exists", { ...all, replicas: 3 }]
-  ] as const) {
-    test(\`is reconciling while \${why}\`, () => {
-      expect(conditionsOf(observe(object(), deployment(status), now))).toEqual({ Ready: "False", Reconciling: "True" })
-    })
-  }
-
-  test("keeps the transition time of an unchanged condition", () => {
-    const first = observe(object(), deployment(all), now)
-    expect(observe(object(first), deployment(all), "2026-11-20T10:00:00Z")).toEqual(first)
-  })
-})
 `

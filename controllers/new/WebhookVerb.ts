@@ -20,7 +20,7 @@ import * as Webhook from "./Webhook.ts"
 
 const refused = (message: string) => new Verb.UsageError({ message })
 
-/** The spec of the first object of a kind in a file with YAML; undefined if there is none. */
+/** The spec of the first object of a kind in a file with YAML; undefined if the file has no object of the kind. */
 const specIn = (text: string, kind: string): Either.Either<unknown, string> => {
   try {
     const objects: ReadonlyArray<unknown> = [Bun.YAML.parse(text)].flat()

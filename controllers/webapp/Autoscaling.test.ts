@@ -41,6 +41,7 @@ const own = autoscaler(controlled("u"))
 const orphan = autoscaler({ name: "shop", annotations: { "homeostat.dev/intent": "h" } })
 const foreign = autoscaler()
 const ofWebApp = autoscaler({}, "WebApp")
+const wanting = (of: HorizontalPodAutoscaler, desiredReplicas: number) => ({ ...of, status: { desiredReplicas } })
 
 describe("the replicas of the Deployment", () => {
   for (const [title, spec, existing, autoscalers, by, replicas] of [
@@ -54,6 +55,13 @@ describe("the replicas of the Deployment", () => {
     ["start with those of the spec", { autoscaling: range, replicas: 5 }, undefined, [], "Spec", 5],
     ["start with the most of the autoscaler at most", { autoscaling: range, replicas: 9 }, undefined, [], "Spec", 6],
     ["start with two without a minimum", { autoscaling: { max: 6 }, replicas: 1 }, undefined, [], "Spec", 2],
+    ["start with those of the own autoscaler", { autoscaling: range }, undefined, [wanting(own, 5)], "Spec", 5],
+    ["start within its present range", { autoscaling: range }, undefined, [wanting(own, 9)], "Spec", 6],
+    ["start without it before it has a number", { autoscaling: range }, undefined, [wanting(own, 0)], "Spec", 3],
+    ["start without it if the spec does not want it", {}, undefined, [wanting(own, 5)], "Spec", 2],
+    ["start with 0", { autoscaling: range, replicas: 0 }, undefined, [wanting(own, 5)], "Spec", 0],
+    ["start with those of another autoscaler", {}, undefined, [wanting(foreign, 5)], "Spec", 5],
+    ["start without an autoscaler of the WebApp", {}, undefined, [wanting(ofWebApp, 5)], "Spec", 2],
     ["come from the own autoscaler", { autoscaling: range }, running(5), [own], "Autoscaler", 3],
     ["come from the own autoscaler before it exists", { autoscaling: range }, running(5), [], "Autoscaler", 3],
     ["are 0 if the spec says so", { autoscaling: range, replicas: 0 }, running(5), [own], "Spec", 0],

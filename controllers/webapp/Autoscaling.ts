@@ -59,7 +59,8 @@ export const replicasAnnotation = "apps.kubedojo.io/replicas"
 /**
  * Decides who sets the replicas.
  *
- * - A new Deployment starts with the replicas of the spec, within the range of the autoscaler: without replicas it would start with one.
+ * - A new Deployment starts with the replicas that the autoscaler wants, and otherwise with those of the spec, within the range of the
+ *   autoscaler: without replicas it would start with one.
  * - `replicas: 0` stops the pods. The own autoscaler is idle then, because the HPA controller ignores a Deployment with 0 replicas.
  * - The own autoscaler is gone before the replicas of the spec apply again. It would revert them otherwise.
  * - After another autoscaler was deleted, the replicas stay until the spec asks for another number.
@@ -78,12 +79,16 @@ export const of = (
     .sort((one, another) => (one.metadata.name < another.metadata.name ? -1 : 1))
   const isDelivered = Delivery.of(app) !== undefined
   const isWanted = autoscaling !== undefined && others.length === 0 && !isDelivered
-  const start =
-    isWanted && replicas > 0 ? Math.min(Math.max(replicas, leastOf(autoscaling)), autoscaling.max) : replicas
+  const scalesDeployment = ({ spec }: HorizontalPodAutoscaler) => spec?.scaleTargetRef.kind === "Deployment"
+  const scaler = isWanted ? autoscalers[0] : isDelivered ? undefined : others.find(scalesDeployment)
+  // The HPA controller reports 0 before it has computed a number.
+  const asked = existing === undefined && replicas > 0 ? (scaler?.status?.desiredReplicas ?? 0) : 0
+  const first = asked > 0 ? asked : replicas
+  const start = isWanted && first > 0 ? Math.min(Math.max(first, leastOf(autoscaling)), autoscaling.max) : first
   const by = ((): Scaling["by"] => {
     if (existing === undefined) return "Spec"
     if (isDelivered) return "Others"
-    if (others.some(({ spec }) => spec?.scaleTargetRef.kind === "Deployment")) return "Others"
+    if (others.some(scalesDeployment)) return "Others"
     if (autoscalers.length > others.length || isWanted) {
       return replicas === 0 || existing.spec?.replicas === 0 ? "Spec" : "Autoscaler"
     }

@@ -184,7 +184,15 @@ describe("A missing reference", () => {
   }
   test("that is optional is not missing", () => {
     const optional = some.map((each) => ({ ...each, optional: true }))
-    expect(missing({ config: optional }, {})?.status).toBe("True")
+    expect(missing({ config: optional }, {})).toEqual({
+      status: "True",
+      reason: "ConfigFound",
+      message: "not found, but optional: ConfigMap shop"
+    })
+    const flags = { configMap: "flags", env: {}, optional: true }
+    expect(missing({ config: [...optional, flags] }, { "ConfigMap shop": data })?.message).toBe(
+      "found ConfigMap shop; not found, but optional: ConfigMap flags"
+    )
     expect(missing({ config: optional }, { "ConfigMap shop": data })).toEqual({
       status: "True",
       reason: "ConfigFound",

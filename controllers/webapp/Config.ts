@@ -179,7 +179,7 @@ const inVariable = ({
   return [{ kind: configMapKeyRef === undefined ? "Secret" : "ConfigMap", name, keys: [key], optional }]
 }
 
-/** The hash of each value of a referenced object, by its key; `undefined` if the object does not exist. */
+/** The hash of each value of a referenced object, by its key; undefined if the object does not exist. */
 export type Find = (reference: Reference) => ReadonlyMap<string, string> | undefined
 
 /** The present state of a WebApp's references. */
@@ -188,20 +188,26 @@ export interface Observed {
   readonly hash: string
   /** The objects and keys that the pods need and that do not exist, as sentences; empty if there are none. */
   readonly missing: ReadonlyArray<string>
-  /** The objects, such as `ConfigMap shop`. */
-  readonly objects: ReadonlyArray<string>
+  /** The objects that exist, such as `ConfigMap shop`. */
+  readonly found: ReadonlyArray<string>
+  /** The optional objects that do not exist. */
+  readonly absent: ReadonlyArray<string>
 }
 
-/** `undefined` for a WebApp without references. */
+/** The state of the references; undefined without references. */
 export const observe = (references: ReadonlyArray<Reference>, find: Find): Observed | undefined => {
   if (references.length === 0) return undefined
   const values = new Map<string, string>()
   const missing = new Set<string>()
+  const found = new Set<string>()
+  const absent = new Set<string>()
   for (const reference of references) {
     const { keys, kind, name, optional } = reference
     const object = `${kind} ${name}`
     const data = find(reference)
-    if (data === undefined && !optional) missing.add(`${object} not found (create it, or set optional: true)`)
+    if (data !== undefined) found.add(object)
+    else if (optional) absent.add(object)
+    else missing.add(`${object} not found (create it, or set optional: true)`)
     for (const key of keys ?? data?.keys() ?? []) {
       const value = data?.get(key)
       if (value !== undefined) values.set(`${object} ${key}`, value)
@@ -215,7 +221,8 @@ export const observe = (references: ReadonlyArray<Reference>, find: Find): Obser
   return {
     hash: Bun.CryptoHasher.hash("sha256", JSON.stringify(sorted), "hex").slice(0, 32),
     missing: [...missing],
-    objects: [...new Set(references.map(({ kind, name }) => `${kind} ${name}`))]
+    found: [...found],
+    absent: [...absent]
   }
 }
 
@@ -237,10 +244,16 @@ export const waiting = {
 export const conditionType = "ConfigReady"
 
 /** The condition of the references. */
-export const finding = ({ missing, objects }: Observed) =>
-  missing.length > 0
-    ? { status: "False" as const, reason: "ConfigNotFound", message: listed(missing, "; ") }
-    : { status: "True" as const, reason: "ConfigFound", message: `found ${listed(objects, ", ")}` }
+export const finding = ({ absent, found, missing }: Observed) => {
+  if (missing.length > 0) {
+    return { status: "False" as const, reason: "ConfigNotFound", message: listed(missing, "; ") }
+  }
+  const parts = [
+    ...(found.length > 0 ? [`found ${listed(found, ", ")}`] : []),
+    ...(absent.length > 0 ? [`not found, but optional: ${listed(absent, ", ")}`] : [])
+  ]
+  return { status: "True" as const, reason: "ConfigFound", message: parts.join("; ") }
+}
 
 /** A status has room for a few. */
 const listed = (texts: ReadonlyArray<string>, separator: string): string => {

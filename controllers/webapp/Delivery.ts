@@ -9,7 +9,7 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
 /** The annotation of a WebApp with the name of the controller that sets the replicas of its Deployment. */
 export const annotation = "apps.kubedojo.io/replicas-managed-by"
 
-/** The name of that controller; undefined if there is none. */
+/** The name of that controller; undefined without the annotation. */
 export const of = ({ metadata }: KubernetesObject): string | undefined => {
   const name = metadata.annotations?.[annotation]
   return name === undefined || name === "" ? undefined : name

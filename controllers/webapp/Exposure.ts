@@ -116,8 +116,12 @@ export const routeOf = (
   if (!isExposed(app)) return undefined
   const metadata = { name: app.metadata.name, labels }
   return hasGateway(app)
-    ? Owned.child(HTTPRoute, httpRouteOf(app, metadata), options)
-    : Owned.child(Ingress, ingressOf(app, metadata), { ...options, exclusive: [["spec", "rules"]] })
+    ? Owned.child(HTTPRoute, httpRouteOf(app, metadata), { ...options, replaces: [Ingress] })
+    : Owned.child(Ingress, ingressOf(app, metadata), {
+        ...options,
+        replaces: [HTTPRoute],
+        exclusive: [["spec", "rules"]]
+      })
 }
 
 const hasGateway = ({ spec: { expose } }: Exposed): boolean => expose.gateway !== undefined

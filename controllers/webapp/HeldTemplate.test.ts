@@ -49,4 +49,22 @@ describe("a held pod template", () => {
     expect(HeldTemplate.isCurrent(desired("web:2"), existing)).toBe(false)
     expect(HeldTemplate.isCurrent(desired("web:1"), stored(desired("web:1")))).toBe(false)
   })
+
+  test("is only a hash if it has more bytes than an annotation has room for", () => {
+    const most = HeldTemplate.mostBytes - JSON.stringify(desired("").spec?.template).length
+    for (const [image, isRecorded] of [
+      ["a".repeat(most), true],
+      ["a".repeat(most + 1), false],
+      ["\u00e9".repeat(most / 2), true],
+      ["\u00e9".repeat(most / 2 + 1), false]
+    ] as const) {
+      const large = stored(HeldTemplate.keep(desired(image)))
+      expect(HeldTemplate.of(large) !== undefined).toBe(isRecorded)
+      expect(JSON.stringify(large.metadata.annotations).length).toBeLessThan(256 * 1024)
+      expect([
+        HeldTemplate.isCurrent(desired(image), large),
+        HeldTemplate.isCurrent(desired(`${image}b`), large)
+      ]).toEqual([true, false])
+    }
+  })
 })

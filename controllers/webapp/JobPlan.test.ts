@@ -96,6 +96,18 @@ const read = (app: WebApp, existing: Deployment | undefined, jobs: ReadonlyArray
 const [one, two] = [of("web:1"), of("web:2")]
 const idle = { next: undefined, creates: undefined, removes: [] }
 
+test("a WebApp whose configuration is missing keeps its Jobs, starts no job, and says so", () => {
+  const job = jobOf(one, migrate, "Failed")
+  const plan = JobPlan.paused(one, [job])
+  expect([plan.next, plan.kept, plan.superseded]).toEqual([undefined, [job], []])
+  expect(JobPlan.finding(plan, { job: undefined, problem: undefined, pods: [], container: "app", now: 0 })).toEqual({
+    status: "False",
+    reason: "Waiting",
+    message: "no job starts before the ConfigMaps, Secrets and keys of the pods exist"
+  })
+  expect(JobPlan.paused({ ...one, spec: { ...one.spec, jobs: [] } }, []).runs).toEqual([])
+})
+
 describe("a job before the roll-out", () => {
   test("runs before the Deployment is created", () =>
     expect(read(one, undefined)).toEqual({ next: "migrate", creates: "migrate", pods: undefined, removes: [] }))

@@ -48,6 +48,8 @@ export interface JobPlan {
   readonly isHeld: boolean
   /** Whether the Deployment has another pod template than the desired one. */
   readonly isBehind: boolean
+  /** Whether no job starts because the pods miss their configuration. */
+  readonly isPaused: boolean
 }
 
 /**
@@ -105,7 +107,8 @@ export const of = (
     kept: jobs.filter((job) => wanted.has(job.metadata.name) || isWorking(job)),
     isClaimable: claimable,
     isHeld: claimable && before !== undefined,
-    isBehind
+    isBehind,
+    isPaused: false
   }
 }
 
@@ -117,7 +120,8 @@ const none: JobPlan = {
   kept: [],
   isClaimable: true,
   isHeld: false,
-  isBehind: false
+  isBehind: false,
+  isPaused: false
 }
 
 const stateOf = (job: Job) => Readiness.of(Job, job).state
@@ -128,8 +132,13 @@ const isUnfinished = (job: Job): boolean => !["Current", "Failed"].includes(stat
 /** Whether a container of the Job runs. The end of a migration half-way could do harm, so nothing stops it. */
 const isWorking = (job: Job): boolean => stateOf(job) === "InProgress" && (job.status?.ready ?? 0) > 0
 
-/** The plan while the pods miss their configuration: no job starts, and none is removed. */
-export const paused = (jobs: ReadonlyArray<Job>): JobPlan => ({ ...none, kept: jobs })
+/** The plan while the pods miss their configuration: no job starts, and no Job is removed. The names of the next Jobs depend on it. */
+export const paused = ({ spec }: WebApp, jobs: ReadonlyArray<Job>): JobPlan => ({
+  ...none,
+  runs: (spec.jobs ?? []).map((entry) => ({ entry, name: entry.name, job: undefined, isComplete: false })),
+  kept: jobs,
+  isPaused: true
+})
 
 /** The plan while the Deployment has the template of `kubectl rollout undo`, which restores the names of complete Jobs, too. */
 export const undone = ({ runs }: JobPlan, jobs: ReadonlyArray<Job>): JobPlan => ({ ...none, runs, kept: jobs })
@@ -165,7 +174,9 @@ export const childrenOf = (
 ) => {
   const isNew = next !== undefined && next.job === undefined && waitsFor === undefined
   return {
-    job: isNew ? Owned.child(Job, JobTemplate.desired(app, next.entry, deployment, container)) : undefined,
+    job: isNew
+      ? Owned.child(Job, JobTemplate.desired(app, next.entry, deployment, container), { replaces: [] })
+      : undefined,
     ...Object.fromEntries(kept.map((job) => [`Job ${job.metadata.name}`, Owned.keep(Job, job)]))
   }
 }
@@ -200,8 +211,12 @@ export interface Seen {
 
 /** The condition JobsComplete. Undefined for a WebApp without jobs. */
 export const finding = (plan: JobPlan, seen: Seen): Finding | undefined => {
-  const { isClaimable, next, runs, waitsFor } = plan
+  const { isClaimable, isPaused, next, runs, waitsFor } = plan
   if (runs.length === 0) return undefined
+  if (isPaused) {
+    const message = "no job starts before the ConfigMaps, Secrets and keys of the pods exist"
+    return { status: "False", reason: "Waiting", message }
+  }
   if (!isClaimable) {
     return {
       status: "False",

@@ -18,7 +18,11 @@ const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
 
 const range = Schema.String.pipe(
   Schema.maxLength(49),
-  Field.rule({ rule: "isCIDR(self)", message: "must be an address range such as 10.0.0.0/8" })
+  Field.rule({
+    // The API server refuses a NetworkPolicy with other bits, and the pods would run without it.
+    rule: "isCIDR(self) && cidr(self) == cidr(self).masked()",
+    message: "must be an address range such as 10.0.0.0/8, without bits after the prefix"
+  })
 )
 
 /** The clients that may connect. The fields of one entry narrow it down together. */

@@ -30,6 +30,9 @@ const isOwned = ({ metadata }: KubernetesObject): boolean => {
     : controller.kind === WebApp.kind && controller.apiVersion.startsWith(`${WebApp.group}/`)
 }
 
+/** The replicas that a new Deployment starts with. */
+const replicasOf = ({ status }: HorizontalPodAutoscaler) => ({ desiredReplicas: status?.desiredReplicas })
+
 const scalingConditions = new Set(["AbleToScale", "ScalingActive"])
 
 /** The cache has the autoscalers and budgets of all tenants, which may be large. */
@@ -39,6 +42,7 @@ export const transforms = [
       ? {
           ...autoscaler,
           status: {
+            ...replicasOf(autoscaler),
             conditions: autoscaler.status?.conditions
               ?.filter(({ type }) => scalingConditions.has(type))
               .map(({ message, reason, status, type }) => ({ type, status, reason, message }))
@@ -48,7 +52,8 @@ export const transforms = [
           apiVersion: "autoscaling/v2",
           kind: "HorizontalPodAutoscaler",
           metadata: Transform.existence(autoscaler).metadata,
-          spec: { scaleTargetRef: autoscaler.spec?.scaleTargetRef }
+          spec: { scaleTargetRef: autoscaler.spec?.scaleTargetRef },
+          status: replicasOf(autoscaler)
         }
   ),
   Transform.of(PodDisruptionBudget, (budget) =>
@@ -65,14 +70,17 @@ export const transforms = [
 
 /** The HPA controller and the disruption controller write the status of each object every few seconds. */
 const changed = Predicate.named(
-  "changed: the parts that the controller reads are as they were",
+  "changed: the fields that the controller reads are unchanged",
   ({ object, previous }) => previous === undefined || !isDeepStrictEqual(partsOf(object), partsOf(previous))
 )
 
-/** Without the metadata that every write changes. */
-const partsOf = ({ metadata, ...parts }: KubernetesObject) => {
+type Changing = KubernetesObject & { readonly status?: { readonly desiredReplicas?: number | undefined } | undefined }
+
+/** Without the metadata that every write changes, and without the replicas: only the creation of a Deployment needs them. */
+const partsOf = ({ metadata, status, ...parts }: Changing) => {
   const { managedFields: _, resourceVersion: __, ...rest } = metadata
-  return { ...parts, metadata: rest }
+  const { desiredReplicas: ___, ...reported } = status ?? {}
+  return { ...parts, metadata: rest, status: reported }
 }
 
 /** The kinds of these children. */

@@ -2,6 +2,7 @@
 import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Config from "./Config.ts"
 import * as Probes from "./Probes.ts"
+import * as Restricted from "./Restricted.ts"
 import type { Selector } from "./Selector.ts"
 import * as Spread from "./Spread.ts"
 import * as Volumes from "./Volumes.ts"
@@ -27,7 +28,10 @@ export const of = (
   const base = defaults(spec, container)
   // Every reconcile runs it.
   const under = spec.podTemplate === undefined ? base : merged(base, complete(spec.podTemplate))
-  return withServiceAccount(merged(under, wanted(spec, container, metadata, selector)) as Template)
+  const template = withServiceAccount(merged(under, wanted(spec, container, metadata, selector)) as Template)
+  return spec.security === "Restricted" && template.spec !== undefined
+    ? { ...template, spec: Restricted.of(template.spec, container) }
+    : template
 }
 
 /** The template with the defaults of a readiness probe. The controller owns the probe alone, and would remove the defaults that the API server adds. */
@@ -75,14 +79,12 @@ const drain = (seconds: number): NonNullable<Container["lifecycle"]> => ({ preSt
 const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, selector: Selector): Template => {
   const { args, command, config = [], env = [], imagePullSecrets, resources, serviceAccountName, termination } = spec
   const { volumes = [] } = spec
-  const isRestricted = spec.security === "Restricted"
   return {
     metadata,
     spec: defined({
       serviceAccountName,
       imagePullSecrets,
       terminationGracePeriodSeconds: termination?.gracePeriodSeconds,
-      securityContext: isRestricted ? { runAsNonRoot: true } : undefined,
       volumes: filled([...Volumes.ofPod(volumes), ...Config.volumesOf(config)]),
       topologySpreadConstraints: spec.spread && Spread.of(spec.spread, selector),
       containers: [
@@ -99,7 +101,6 @@ const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, sel
           resources,
           ...Probes.ofContainer(spec.probes ?? {}, spec.port),
           lifecycle: termination?.drainSeconds ? drain(termination.drainSeconds) : undefined,
-          securityContext: isRestricted ? { capabilities: { drop: ["ALL"] } } : undefined,
           volumeMounts: filled([...Volumes.ofContainer(volumes), ...Config.mountsOf(config)])
         })
       ]

@@ -19,6 +19,7 @@ const choose = (app: WebApp, existing?: Deployment, revisions: ReadonlyArray<Con
     template: templateOf(app, "app", existing),
     labels: labelsOf(app),
     container: "app",
+    pods: [],
     troubleOf: () => "it crashes",
     now
   })
@@ -78,6 +79,14 @@ describe("a rollout is good", () => {
     expect(choose(app, JSON.parse(text)).revision).toBeDefined()
   })
 
+  test("also if the API server drops a value that is the default", () => {
+    const defaults = { hostNetwork: false, priority: null, hostname: "" }
+    const app = appOf({ podTemplate: { spec: defaults } })
+    const existing = applied(app, choose(app), complete)
+    const text = JSON.stringify(existing, (key, value) => (Object.hasOwn(defaults, key) ? undefined : value))
+    expect(choose(app, JSON.parse(text)).revision).toBeDefined()
+  })
+
   for (const [title, existing] of [
     ["before all pods are available", { ...running, status: { ...complete, availableReplicas: 1 } }],
     ["before the status is of this generation", { ...running, metadata: { ...running.metadata, generation: 2 } }],
@@ -110,6 +119,27 @@ describe("a rollout that missed its deadline", () => {
       image: "web:2",
       cause: "it crashes"
     })
+  })
+
+  test("is also recorded if kube-controller-manager reports nothing about the template", () => {
+    const lastTransitionTime = "2026-11-28T11:00:00Z"
+    const quota = { type: "ReplicaFailure", status: "True", message: "exceeded quota", lastTransitionTime }
+    const before = { type: "Progressing", status: "True", reason: "NewReplicaSetAvailable" }
+    const stuck = (lastUpdateTime: string) =>
+      applied(second, choose(second, running, good), {
+        observedGeneration: 1,
+        conditions: [{ ...before, lastUpdateTime }, quota]
+      })
+    const recorded = (existing: Deployment, seconds: number, troubleOf: () => string | undefined = () => undefined) => {
+      const template = templateOf(second, "app", existing)
+      const options = { existing, revisions: good, template, labels: labelsOf(second), container: "app", pods: [] }
+      const choice = Rollback.choose(second, { ...options, troubleOf, now: now + seconds * 1000 })
+      return choice.revision?.metadata.annotations?.[Rollback.failedAnnotation]
+    }
+    expect(recorded(stuck("2026-11-28T11:59:59Z"), 604)).toBeUndefined()
+    expect(recorded(stuck("2026-11-28T11:59:59Z"), 605)).toContain('"cause":"exceeded quota"')
+    expect(recorded(stuck("2026-11-28T11:59:59Z"), 605, () => "it crashes")).toContain('"cause":"it crashes"')
+    expect(recorded(stuck("2026-11-28T12:00:00Z"), 605)).toBeUndefined()
   })
 
   test("brings the last good template back once it is recorded, also without a Deployment", () => {
@@ -225,7 +255,8 @@ describe("kubectl rollout undo", () => {
   test("is not what removes only the annotation", () => {
     const stripped = { ...updated, metadata: { ...updated.metadata, annotations: {} } }
     expect(choose(second, stripped).rolledBack).toBeUndefined()
-    expect(choose(second, stripped).annotations).toEqual(choose(second, updated).annotations)
+    const { [Rollback.templateKey]: id } = choose(second, updated).annotations
+    expect(choose(second, stripped).annotations).toEqual({ [Rollback.templateKey]: id ?? "" })
   })
 })
 

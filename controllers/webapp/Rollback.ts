@@ -13,13 +13,14 @@ import * as Drift from "@homeostat/runtime/controller/Drift"
 import * as Equivalence from "@homeostat/runtime/controller/Equivalence"
 import * as Intent from "@homeostat/runtime/controller/Intent"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
-import type { ControllerRevision, Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import type { ControllerRevision, Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Deadline from "./Deadline.ts"
 import * as Delivery from "./Delivery.ts"
 import type { Finding } from "./Finding.ts"
 import { LastGood } from "./LastGood.ts"
@@ -66,6 +67,8 @@ export interface Observed {
   readonly labels: { readonly [key: string]: string }
   /** The name of the container with the image. */
   readonly container: string
+  /** The cached pods of the Deployment. */
+  readonly pods: ReadonlyArray<Pod>
   /** Why the newest pods do not start, if known. */
   readonly troubleOf: (container: string) => string | undefined
   /** Milliseconds since 1970. */
@@ -83,7 +86,7 @@ export interface Choice {
   readonly template: Template
   readonly labels: { readonly [key: string]: string }
   readonly annotations: { readonly [key: string]: string }
-  /** The ControllerRevision with the last good template; undefined if there is none. */
+  /** The ControllerRevision with the last good template; undefined without a last good template. */
   readonly revision?: Desired<ControllerRevision> | undefined
   readonly lastGood?: typeof LastGood.Type | undefined
   /** Undefined if the Deployment gets the template of the spec. */
@@ -134,11 +137,8 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
     labels: { [templateKey]: aim.hash },
     annotations: {
       [templateKey]: id,
-      ...(isShown
-        ? picked(annotations, isStale ? [missedAnnotation] : [])
-        : missed !== undefined && isAuto(app)
-          ? { [missedAnnotation]: missed }
-          : {})
+      ...(isShown ? picked(annotations, isStale ? [missedAnnotation] : []) : {}),
+      ...(isAuto(app) ? beginning(observed, isShown ? annotations : undefined, missed) : {})
     },
     ...(failed !== undefined || existing === undefined || !isApplied || (isHeld && last?.id === id)
       ? kept(app, observed, last, record)
@@ -156,7 +156,7 @@ export const hold = (app: WebApp, observed: Observed, existing: Deployment): Cho
   return {
     template: live(existing, observed.template),
     labels: picked(labels, [templateKey]),
-    annotations: picked(annotations, [templateKey, missedAnnotation]),
+    annotations: picked(annotations, [templateKey, missedAnnotation, Deadline.startedAnnotation]),
     ...kept(app, observed, last, last?.failed),
     ...(isReplaced(existing)
       ? { rolledBack: { reason: "RolloutUndone", message: undone(existing, observed.container) } }
@@ -167,6 +167,24 @@ export const hold = (app: WebApp, observed: Observed, existing: Deployment): Cho
     endsUndo: false
   }
 }
+
+/**
+ * The annotations about the beginning of a rollout.
+ *
+ * @param annotations those of the Deployment, if it has the template already
+ * @param missed the time of the missed deadline of the template before
+ */
+const beginning = (
+  { now }: Observed,
+  annotations: { readonly [key: string]: string } | undefined,
+  missed: string | undefined
+): { readonly [key: string]: string } =>
+  annotations === undefined
+    ? {
+        [Deadline.startedAnnotation]: Time.micros(now),
+        ...(missed === undefined ? {} : { [missedAnnotation]: missed })
+      }
+    : picked(annotations, [Deadline.startedAnnotation])
 
 /** Whether the controller restores templates. The controller of a `Delivery` does that by itself. */
 const isAuto = (app: WebApp): boolean => app.spec.rollback === "Auto" && Delivery.of(app) === undefined
@@ -243,7 +261,7 @@ const judged = (
   observed: Observed,
   { existing, id, last }: { readonly existing: Deployment; readonly id: string; readonly last: Good | undefined }
 ) => {
-  const { container, labels, now, template, troubleOf } = observed
+  const { container, labels, now, pods, template, troubleOf } = observed
   const isOurs = isAuto(app) && last?.id !== id && has(existing, template)
   const { generation = 0 } = app.metadata
   const { image } = app.spec
@@ -255,9 +273,11 @@ const judged = (
   }
   const missed = missedAt(existing)
   const isNew = missed !== undefined && missed !== existing.metadata.annotations?.[missedAnnotation]
+  const isOverdue = (Deadline.ofTemplate(existing, pods) ?? Number.POSITIVE_INFINITY) <= now
   // A user who pauses a rollout looks into it.
-  if (!isOurs || !isNew || existing.spec?.paused === true) return kept(app, observed, last)
-  const cause = troubleOf(container) ?? progressing(existing)?.message ?? ""
+  if (!isOurs || !(isNew || isOverdue) || existing.spec?.paused === true) return kept(app, observed, last)
+  const cause =
+    troubleOf(container) ?? reported(existing, isNew ? "Progressing" : "ReplicaFailure")?.message ?? "no progress"
   return kept(app, observed, last, { template: id, generation, image, cause })
 }
 
@@ -280,14 +300,15 @@ const revisionOf = (
   data: content.data
 })
 
-const progressing = ({ status }: Deployment) => status?.conditions?.find(({ type }) => type === "Progressing")
+const reported = ({ status }: Deployment, type: "Progressing" | "ReplicaFailure") =>
+  status?.conditions?.find((condition) => condition.type === type)
 
 const isObserved = ({ metadata, status }: Deployment): boolean =>
   (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0)
 
 /** The time of the missed deadline of the present generation. */
 const missedAt = (deployment: Deployment): string | undefined => {
-  const { lastUpdateTime, reason, status } = progressing(deployment) ?? {}
+  const { lastUpdateTime, reason, status } = reported(deployment, "Progressing") ?? {}
   const isMissed = status === "False" && reason === "ProgressDeadlineExceeded" && isObserved(deployment)
   return isMissed ? (lastUpdateTime ?? "") : undefined
 }

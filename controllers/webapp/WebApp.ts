@@ -151,10 +151,13 @@ const Spec = Schema.Struct({
 const count = (description: string) =>
   Schema.optionalWith(Schema.NonNegativeInt, { exact: true }).annotations({ description })
 
+/** An adopted Deployment may have a selector with many labels. */
+export const longestSelector = 32_768
+
 const Status = Schema.Struct({
-  observedGeneration: Schema.optionalWith(Schema.NonNegativeInt.pipe(Field.format("int64")), {
-    exact: true
-  }).annotations({ description: "The metadata.generation that this status speaks of." }),
+  observedGeneration: Schema.optionalWith(Schema.Int.pipe(Field.format("int64")), { exact: true }).annotations({
+    description: "The metadata.generation of this status; -1 before the first reconcile."
+  }),
   phase: Schema.optionalWith(Schema.Literal("Pending", "Deploying", "Running", "Degraded", "Stopped", "Failed"), {
     exact: true
   }).annotations({
@@ -165,7 +168,7 @@ const Status = Schema.Struct({
   updatedReplicas: count("Pods that run the present spec."),
   readyReplicas: count("Pods that are ready."),
   availableReplicas: count("Pods that have been ready long enough to count."),
-  selector: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1024)), { exact: true }).annotations({
+  selector: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(longestSelector)), { exact: true }).annotations({
     description: "The label selector of the pods, as the scale subresource reports it."
   }),
   url: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1300)), { exact: true }).annotations({

@@ -75,7 +75,7 @@ describe("the Deployment", () => {
       metadata: { name: "shop", labels, annotations: {} },
       spec: { replicas: 2, strategy, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pod } }
     }))
-  test("leaves the replicas to an autoscaler, remembers those of the spec, and keeps its selector", () => {
+  test("leaves the replicas to an autoscaler, stores those of the spec, and keeps its selector", () => {
     const existing = deployment({ tier: "web" })
     expect(desiredDeployment(app, { existing, scaling: { by: "Others", replicas: 2 } })).toEqual({
       metadata: { name: "shop", labels, annotations: { "apps.kubedojo.io/replicas": "2" } },
@@ -86,13 +86,13 @@ describe("the Deployment", () => {
       }
     })
   })
-  test("leaves the replicas to the own autoscaler, and remembers nothing", () => {
+  test("leaves the replicas to its own autoscaler, and keeps no annotation", () => {
     const { metadata, spec } = desiredDeployment(app, { scaling: { by: "Autoscaler", replicas: 3 } })
     expect([metadata.annotations, spec?.replicas]).toEqual([{}, undefined])
   })
   test("starts with the replicas that the autoscaler allows", () =>
     expect(desiredDeployment(app, { scaling: { by: "Spec", replicas: 3 } }).spec?.replicas).toBe(3))
-  test("spreads over nodes and zones if the spec says so, in place of the podTemplate", () => {
+  test("spreads over nodes and zones if the spec requests it, instead of the podTemplate", () => {
     const podTemplate = { spec: { topologySpreadConstraints: [{ topologyKey: "rack" }] } }
     const keysOf = (spec: Partial<WebApp["spec"]>) =>
       podOf(spec)?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)
@@ -141,7 +141,7 @@ describe("the Deployment", () => {
     expect(containerIn({ probes: { readiness: { none: {} } } })?.readinessProbe).toBeUndefined()
     expect(containerIn({ probes: { liveness: { tcp: {} } } })?.readinessProbe).toEqual(container.readinessProbe)
   })
-  test("drains as long as the spec says", () => {
+  test("drains for the time in the spec", () => {
     expect(podOf({ termination: { drainSeconds: 20, gracePeriodSeconds: 60 } })).toMatchObject({
       terminationGracePeriodSeconds: 60,
       containers: [{ lifecycle: { preStop: { sleep: { seconds: 20 } } } }]

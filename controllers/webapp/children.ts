@@ -6,10 +6,12 @@ import {
   HorizontalPodAutoscaler,
   type Job,
   NetworkPolicy,
+  type Pod,
   PodDisruptionBudget,
   Service
 } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Config from "./Config.ts"
 import * as Delivery from "./Delivery.ts"
@@ -51,6 +53,8 @@ export interface Cached {
   readonly service: Service | undefined
   /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
   readonly revisions: ReadonlyArray<ControllerRevision>
+  /** The pods of the Deployment. */
+  readonly pods: ReadonlyArray<Pod>
   /** Why the newest pods do not start, if known. */
   readonly troubleOf: (container: string) => string | undefined
   /** Milliseconds since 1970. */
@@ -67,13 +71,14 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
   return {
     container,
     existing,
+    deployment: rollout.deployment,
     scaling,
     rollback,
     otherBudget,
     jobs,
     obstacle,
     children: {
-      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision),
+      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision, { replaces: [] }),
       // Before the pods, which would accept every client.
       networkPolicy: isFree ? networkPolicyChild(app, selector) : undefined,
       deployment: deploymentChild(app, cached, rollout),
@@ -108,7 +113,7 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
   // The template of an undo needs no job.
   const isUndone = !isIncomplete && isReplaced(existing) && choose(spec, false).rolledBack?.reason === "RolloutUndone"
   const plan = isIncomplete
-    ? JobPlan.paused(cached.jobs)
+    ? JobPlan.paused(app, cached.jobs)
     : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
   const jobs = isUndone ? JobPlan.undone(plan, cached.jobs) : plan
   const isHeld = isIncomplete || jobs.isHeld
@@ -152,13 +157,13 @@ const networkPolicyChild = (app: WebApp, selector: Selector) => {
   const { networkPolicy } = app.spec
   if (networkPolicy === undefined) return undefined
   const desired = NetworkAccess.desired(app, networkPolicy, selector, labelsOf(app), managers)
-  return Owned.child(NetworkPolicy, desired, { exclusive: NetworkAccess.exclusive })
+  return Owned.child(NetworkPolicy, desired, { exclusive: NetworkAccess.exclusive, replaces: [] })
 }
 
 const deploymentChild = (
   app: WebApp,
   cached: Cached,
-  { container, deployment, isAdoptable, isHeld, scaling }: Rollout
+  { container, deployment, isAdoptable, isFree, isHeld, scaling }: Rollout
 ) =>
   deployment === undefined
     ? cached.deployment && Owned.keep(Deployment, cached.deployment)
@@ -166,14 +171,23 @@ const deploymentChild = (
         // The parts may be others in the template of an older revision.
         exclusive: isHeld ? [] : exclusiveInDeployment(app, container),
         adoptAnnotation: isAdoptable ? adoptAnnotation : undefined,
+        replaces: isFree ? [] : wantedWithPods(app, scaling),
         handOver: scaling.by === "Spec" ? undefined : ({ spec }) => ({ spec: { replicas: spec?.replicas } })
       })
+
+/** The kinds of the children that depend on the pods. The existing ones stay if another owner takes the Deployment. */
+const wantedWithPods = (app: WebApp, scaling: Autoscaling.Scaling): ReadonlyArray<Resource.Any> => [
+  ...(app.spec.networkPolicy === undefined ? [] : [NetworkPolicy]),
+  ...(app.spec.autoscaling === undefined ? [] : [HorizontalPodAutoscaler]),
+  ...(Disruption.isWanted(app, scaling) ? [PodDisruptionBudget] : [])
+]
 
 const serviceChild = (app: WebApp, cached: Cached, existing: Deployment | undefined) => {
   const isKept = Delivery.of(app) !== undefined && cached.service !== undefined
   return Owned.child(Service, desiredService(app, existing, isKept), {
     exclusive: isKept ? [] : exclusiveInService,
     adoptAnnotation,
+    replaces: [],
     handOver: isKept ? ({ spec }) => ({ spec: { selector: spec?.selector, ports: spec?.ports } }) : undefined
   })
 }
@@ -184,13 +198,14 @@ const autoscalerChild = (app: WebApp, cached: Cached, { existing, scaling }: Rol
   const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
   if (autoscaling === undefined || !scaling.isWanted || !isScalable) return undefined
   const desired = Autoscaling.desired(app, autoscaling, labelsOf(app))
-  return Owned.child(HorizontalPodAutoscaler, desired, { exclusive: Autoscaling.exclusive })
+  return Owned.child(HorizontalPodAutoscaler, desired, { exclusive: Autoscaling.exclusive, replaces: [] })
 }
 
 const budgetChild = (app: WebApp, selector: Selector, scaling: Autoscaling.Scaling) =>
   Disruption.isWanted(app, scaling)
     ? Owned.child(PodDisruptionBudget, Disruption.desired(app, selector, labelsOf(app)), {
-        exclusive: Disruption.exclusive
+        exclusive: Disruption.exclusive,
+        replaces: []
       })
     : undefined
 

@@ -165,7 +165,7 @@ describe("A WebApp whose podTemplate does not match the schema of a pod", () => 
     ],
     ["has a variable twice", { spec: { containers: [{ name: "app", env }] } }, 'duplicate entries for key [name="A"]']
   ] as const) {
-    test(`is Failed and says that it ${title}, has its Service, and runs after a correction`, () =>
+    test(`is Failed and reports that it ${title}, has its Service, and runs after a correction`, () =>
       Effect.gen(function* () {
         yield* Client.create(WebApp, { metadata: key, spec: { ...spec, podTemplate } })
         const { status } = yield* eventually("it is Failed", app, ({ status }) => status?.phase === "Failed")
@@ -218,7 +218,7 @@ describe("A WebApp whose container does not listen on its port", () => {
     kubelet: { pods: () => (isListening ? {} : { failingProbes: ["readiness"] }) }
   })
 
-  deaf("says so within ten seconds, and runs once it listens", () =>
+  deaf("reports it within ten seconds, and runs once it listens", () =>
     Effect.gen(function* () {
       isListening = false
       yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 1, port: 3000 } })
@@ -244,7 +244,7 @@ describe("A WebApp in a namespace that enforces the Pod Security Standard Restri
   const spec = { image: "registry.test/web:1", replicas: 1 }
   const app = Client.get(WebApp, metadata)
 
-  test("runs with security Restricted, and otherwise says which fields are missing", () =>
+  test("runs with security Restricted, and otherwise names the missing fields", () =>
     Effect.gen(function* () {
       yield* Client.create(Namespace, {
         metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": "restricted" } }
@@ -322,7 +322,7 @@ describe("A WebApp whose Ingress an admission webhook denies, as ingress-nginx d
   const denied = Harness.make({ crds: [Crd.of(WebApp)], manager: Effect.provide(manager, denying) })
   const app = Client.get(WebApp, key)
 
-  denied("runs, says why in RouteReady, and gets its Ingress when the webhook accepts it", () =>
+  denied("runs, reports the reason in RouteReady, and gets its Ingress when the webhook accepts it", () =>
     Effect.gen(function* () {
       isDenied = true
       const spec = { image: "registry.test/web:1", replicas: 1, expose: { host: "shop.test" } }

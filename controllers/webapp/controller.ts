@@ -20,17 +20,7 @@ import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import {
-  ControllerRevision,
-  Deployment,
-  HorizontalPodAutoscaler,
-  Ingress,
-  Job,
-  NetworkPolicy,
-  Pod,
-  Service
-} from "@homeostat/runtime/resource/BuiltIn"
-import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
+import { ControllerRevision, Deployment, Job, NetworkPolicy, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
   type KubernetesObject,
@@ -44,10 +34,12 @@ import * as Option from "effect/Option"
 import * as Config from "./Config.ts"
 import * as ConfigData from "./ConfigData.ts"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
+import * as Deadline from "./Deadline.ts"
 import * as Delivery from "./Delivery.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
 import { childOf } from "./Finding.ts"
+import * as HeldTemplate from "./HeldTemplate.ts"
 import * as JobPlan from "./JobPlan.ts"
 import * as JobTemplate from "./JobTemplate.ts"
 import * as Others from "./Others.ts"
@@ -90,7 +82,7 @@ export const controller = Controller.make("webapp", {
       labelSelector: podLabels,
       // The Deployment's status reports most changes of a pod; only pod problems must be reported sooner.
       predicate: Predicate.named(
-        "troubles: nothing is wrong with the pod that was not before",
+        "troubles: the pod has no new problem",
         ({ object, previous }) => troubleOf(object) !== troubleOf(previous)
       ),
       map: (pod) => [...deploymentsOf(pod), ...JobTemplate.webappsOf(pod)],
@@ -119,16 +111,17 @@ export const controller = Controller.make("webapp", {
         config,
         jobs: yield* jobsOf(app),
         revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
+        pods,
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
         now
       })
-      const { children, existing, jobs, obstacle, ...chosen } = found
+      const { children, deployment: desired, existing, jobs, obstacle, ...chosen } = found
       for (const job of jobs.superseded) yield* Owned.remove(app, Job, keyOf(job), { propagation: "Foreground" })
       // The next reconcile has the newer spec, whose jobs may be others.
       if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
       if (existing !== undefined && chosen.rollback.endsUndo) yield* Undo.release(existing)
+      yield* HeldTemplate.report(app, desired, existing)
       const { states } = yield* Owned.allSettled(app, children)
-      if (Object.values(states).some((state) => errorOf(state) !== undefined)) yield* removeUnwanted(app)
       const failure = failureOf(states)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
       if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
@@ -142,25 +135,19 @@ export const controller = Controller.make("webapp", {
       const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, chosen.container, now)
       const seen = { config, deployment, service, jobs: complete, route, networkPolicy, autoscaler, budget, pods, now }
       yield* Rollback.report(app, chosen.rollback)
-      yield* Status.update(app, observe(app, { ...chosen, ...seen }), { conditionTypes })
+      const status = observe(app, { ...chosen, ...seen })
+      yield* Status.update(app, status, { conditionTypes })
       if (failure !== undefined) return yield* failure
-      // The cache does not have a foreign Job, whose deletion would trigger the WebApp.
-      const wait = complete?.reason === "NotOwned" ? 60_000 : untilLate(pods, now)
-      return wait === undefined ? Result.done : Result.requeueAfter(wait)
+      const waits = [
+        untilLate(pods, now),
+        // The deadline changes nothing for a WebApp that has lost pods.
+        status.phase === "Degraded" ? undefined : existing && Deadline.left(existing, pods, now),
+        // The cache does not have a foreign Job, whose deletion would trigger the WebApp.
+        complete?.reason === "NotOwned" ? 60_000 : undefined
+      ].filter((wait) => wait !== undefined)
+      return waits.length === 0 ? Result.done : Result.requeueAfter(Math.min(...waits))
     })
 })
-
-/** Removes the children whose field the spec no longer has. `Owned.allSettled` removes none while another child fails. */
-const removeUnwanted = (app: WebApp) =>
-  Effect.gen(function* () {
-    const { autoscaling, expose, networkPolicy } = app.spec
-    if (expose === undefined) {
-      yield* Owned.remove(app, Ingress, keyOf(app))
-      yield* Owned.remove(app, HTTPRoute, keyOf(app))
-    }
-    if (networkPolicy === undefined) yield* Owned.remove(app, NetworkPolicy, keyOf(app))
-    if (autoscaling === undefined) yield* Owned.remove(app, HorizontalPodAutoscaler, keyOf(app))
-  })
 
 /** The Jobs that the WebApp controls. */
 const jobsOf = (app: WebApp) =>

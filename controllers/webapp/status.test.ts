@@ -169,13 +169,13 @@ describe("conditions", () => {
       ["ServiceReady", "True"]
     ])
   })
-  test("a Deployment of somebody else's is Stalled, NotOwned, and says whose", () => {
+  test("a Deployment of another owner is Stalled, NotOwned, with the owner in the message", () => {
     const status = see(app(), { problem: { reason: "NotOwned", message: "it is Helm's" } })
     expect(status.phase).toBe("Failed")
     expect(condition(status, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message: "it is Helm's" })
     expect(condition(status, "Ready")?.status).toBe("False")
   })
-  test("of a rollout in progress has the number of pods that run the spec, or says that some are not ready", () => {
+  test("of a rollout in progress has the number of pods that run the spec, or reports that some are not ready", () => {
     const found = (status: Deployment["status"]) =>
       condition(
         see(app(), deployment({ ...complete, availableReplicas: 1, readyReplicas: 1, ...status })),
@@ -207,7 +207,7 @@ describe("conditions", () => {
     const late = see(app(), deployment({ observedGeneration: 1, conditions: [failure, deadline] }))
     expect(condition(late, "Stalled")).toMatchObject({ reason: "ProgressDeadlineExceeded", message })
   })
-  test("an image that cannot be pulled is told at once, in the kubelet's words, and is not final", () => {
+  test("an image that cannot be pulled is reported at once, in the kubelet's words, and is not final", () => {
     const status = see(app(), deployment({ observedGeneration: 1, replicas: 2, updatedReplicas: 2 }), [
       pod({ status: pulling })
     ])
@@ -275,6 +275,40 @@ describe("conditions", () => {
     expect(scaled(6, 4, {}, [pod({ status: pulling })]).phase).toBe("Degraded")
     expect(scaled(4, 4, { replicas: 5, updatedReplicas: 1 }).phase).toBe("Deploying")
   })
+  test("a scale-out ends at the progress deadline, and a rollout that kube-controller-manager does not watch, too", () => {
+    const before: WebAppStatus = { phase: "Running", observedGeneration: 1, availableReplicas: 1 }
+    const { object } = deployment({
+      ...complete,
+      readyReplicas: 1,
+      availableReplicas: 1,
+      conditions: [
+        { type: "Progressing", status: "True", reason: "NewReplicaSetAvailable", message: "ReplicaSet has progressed" }
+      ]
+    })
+    const pods = [pod({ at: "2026-11-20T08:49:59Z" }), pod({ at: "2026-11-20T08:50:00Z" })]
+    const at = (seconds: number, status?: WebAppStatus) =>
+      observe(app(status === undefined ? {} : { status }), {
+        deployment: { object },
+        service,
+        pods,
+        scaling: byOthers,
+        container,
+        now: Date.parse("2026-11-20T08:50:00Z") + seconds * 1000
+      })
+    expect(condition(at(599, before), "Ready")).toMatchObject({ status: "True", reason: "ScalingOut" })
+    expect(at(600, before).phase).toBe("Degraded")
+    expect(condition(at(600, before), "DeploymentReady")).toMatchObject({
+      status: "False",
+      reason: "ReplicasNotReady",
+      message: "1/2 ready"
+    })
+    expect(at(599).phase).toBe("Deploying")
+    expect(at(600).phase).toBe("Failed")
+    expect(condition(at(600), "Stalled")).toMatchObject({
+      reason: "ProgressDeadlineExceeded",
+      message: "1/2 ready: the progress deadline has passed"
+    })
+  })
   test("a change of another client leaves it Running until the Deployment controller has seen the change", () => {
     const desired = see(app(), deployment(complete))
     const before = { ...desired, conditions: Condition.set(undefined, desired.conditions ?? [], now) }
@@ -298,6 +332,16 @@ describe("conditions", () => {
       "0/0 ready: the Deployment is scaled to 0 (scale it to start its pods)"
     )
   })
+  test("the selector of an adopted Deployment may have many labels, and is absent if the CRD has no room for it", () => {
+    const { object } = deployment(complete)
+    const selectorWith = (count: number) => {
+      const matchLabels = Object.fromEntries(Array.from({ length: count }, (_, at) => [`l${at}`, "x".repeat(60)]))
+      return see(app(), { object: { ...object, spec: { template: {}, selector: { matchLabels } } } }).selector
+    }
+    expect(selectorWith(400)?.length).toBeGreaterThan(25_000)
+    expect(selectorWith(600)).toBeUndefined()
+  })
+
   test("the selector is text, for the scale subresource", () => {
     expect(see(app(), deployment(complete)).selector).toBe("app.kubernetes.io/managed-by=webapp-controller,app=cart")
     const { object } = deployment(complete)

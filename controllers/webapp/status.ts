@@ -11,6 +11,7 @@ import type {
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Config from "./Config.ts"
+import * as Deadline from "./Deadline.ts"
 import * as Delivery from "./Delivery.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
@@ -19,7 +20,7 @@ import * as NetworkAccess from "./NetworkAccess.ts"
 import * as Probes from "./Probes.ts"
 import * as Rollback from "./Rollback.ts"
 import * as Selector from "./Selector.ts"
-import type { WebApp, WebAppStatus } from "./WebApp.ts"
+import { longestSelector, type WebApp, type WebAppStatus } from "./WebApp.ts"
 
 /** The conditions that exist only while their field is used. */
 export const conditionTypes = [
@@ -130,11 +131,18 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     updatedReplicas: isWaiting ? 0 : (rollout?.updatedReplicas ?? 0),
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
-    ...(object === undefined ? {} : { selector: Selector.textOf(object.spec?.selector ?? {}) }),
+    ...selectorOf(object),
     ...(url === undefined ? {} : { url }),
     ...(lastGood === undefined ? {} : { lastGood }),
     conditions
   }
+}
+
+/** The API server would refuse the whole status with a longer selector. */
+const selectorOf = (deployment: Deployment | undefined): Pick<WebAppStatus, "selector"> => {
+  if (deployment === undefined) return {}
+  const selector = Selector.textOf(deployment.spec?.selector ?? {})
+  return selector.length > longestSelector ? {} : { selector }
 }
 
 const isFailing = ({ status }: Finding): boolean => status !== "True"
@@ -200,8 +208,11 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const trouble = podTrouble(seen.pods, seen.container, seen.now)
   const failure = reported("ReplicaFailure")?.status === "True" ? reported("ReplicaFailure") : undefined
   const progressing = reported("Progressing")
-  if (progressing?.status === "False" && progressing.reason === "ProgressDeadlineExceeded") {
-    const cause = trouble?.message ?? failure?.message ?? progressing.message ?? "the progress deadline has passed"
+  const isMissed = progressing?.status === "False" && progressing.reason === "ProgressDeadlineExceeded"
+  const isOverdue = (Deadline.ofPods(object, seen.pods) ?? Number.POSITIVE_INFINITY) <= seen.now
+  if (isMissed || (isOverdue && !wasComplete(app))) {
+    const reason = isMissed ? progressing.message : undefined
+    const cause = trouble?.message ?? failure?.message ?? reason ?? "the progress deadline has passed"
     return { status: "False", reason: "ProgressDeadlineExceeded", message: `${ready}: ${cause}`, stalled: true }
   }
   // The ReplicaSet controller tries again, so that a larger quota or a webhook that answers again is enough.
@@ -222,11 +233,12 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   if (object.spec?.paused === true) {
     return { status: "False", reason: "Paused", message: `${ready}: the Deployment is paused` }
   }
-  // An autoscaler added pods, which may take long to start, and the others still serve.
+  // An autoscaler added pods, which may take some time to start, and the others still serve.
   const before = app.status?.phase === "Running" && wasComplete(app) ? app.status.availableReplicas : undefined
   const canStart = trouble === undefined || trouble.reason === notReady
   if (
     canStart &&
+    !isOverdue &&
     before !== undefined &&
     before > 0 &&
     isUpdated &&

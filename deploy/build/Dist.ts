@@ -30,7 +30,7 @@ export const nameOf = (target: Target.Target): string => `${own}-${target}`
 
 const [bill, sums] = ["homeostat.cdx.json", "SHA256SUMS"]
 
-/** Has the folder ready, without what earlier builds left: bill and checksums would say nothing of their programs. */
+/** Creates the folder, and removes the files of earlier builds, which the bill and the checksums would not cover. */
 export const prepare = (folder: string): Effect.Effect<void, NotWritable> =>
   written(folder, async () => {
     await mkdir(folder, { recursive: true })

@@ -59,15 +59,24 @@ const unconfined = (context: string): string =>
     `has(${context}.windowsOptions) && ${isTrue(`${context}.windowsOptions`, "hostProcess")}`
   ].join(" || ")
 
+/** Whether a probe or a hook makes the kubelet connect to another host than the pod. */
+const connects = (handler: string): string =>
+  `has(${handler}) && (${["httpGet", "tcpSocket"].map((action) => `has(${handler}.${action}) && ${isSet(`${handler}.${action}`, "host", "''")}`).join(" || ")})`
+
+const probes = ["livenessProbe", "readinessProbe", "startupProbe"].map((probe) => connects(`c.${probe}`)).join(" || ")
+const hooks = ["postStart", "preStop"].map((hook) => connects(`c.lifecycle.${hook}`)).join(" || ")
+
 /** The variables and the validations of a pod's isolation from its node. */
 const isolation = (containers: string) => ({
   variables: {
     unconfined: `${named("pod", `has(variables.pod.securityContext) && (${unconfined("variables.pod.securityContext")} || ${isSet("variables.pod.securityContext", "sysctls", "[]")})`)} + ${containers}.filter(c, has(c.securityContext) && (${unconfined("c.securityContext")} || ${isSet("c.securityContext", "procMount", "'Default'")})).map(c, c.name) + (has(object.spec.template.metadata) ? ${orElse("object.spec.template.metadata", "annotations", "{}")} : {}).filter(a, a.startsWith('container.apparmor.security.beta.kubernetes.io/'))`,
-    hostPorts: `${containers}.filter(c, ${orElse("c", "ports", "[]")}.exists(p, ${isSet("p", "hostPort", "0")})).map(c, c.name)`
+    hostPorts: `${containers}.filter(c, ${orElse("c", "ports", "[]")}.exists(p, ${isSet("p", "hostPort", "0")})).map(c, c.name)`,
+    connecting: `${containers}.filter(c, ${probes} || has(c.lifecycle) && (${hooks})).map(c, c.name)`
   },
   validations: [
     none("unconfined", "security context forbidden", "must meet the baseline of Pod Security, without sysctls"),
-    none("hostPorts", "hostPort forbidden: container", "must not be set")
+    none("hostPorts", "hostPort forbidden: container", "must not be set"),
+    none("connecting", "host of a probe or hook forbidden: container", "must not be set")
   ]
 })
 

@@ -89,6 +89,7 @@ export const complete = (attempt: Attempt): Recording | undefined => {
   const { recording } = root
   if (completed.has(recording)) return recording
   completed.add(recording)
+  recording.hide = attempt.hide
 
   const wait = waiting(attempt, root)
   // It starts before all other spans, but is a child of the root, which stays first.

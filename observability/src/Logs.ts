@@ -2,6 +2,7 @@
  * Logs to standard error, one line per fact, as JSON or as aligned text. The annotations of a line (controller, object, reconcileID)
  * become fields beside its message, and so do its trace and span. A cause becomes the fields `error` and `stacktrace`.
  */
+import { Exchanges } from "@homeostat/runtime/client/Exchange"
 import * as Text from "@homeostat/runtime/resource/Text"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import { Span } from "@homeostat/runtime/telemetry/Recording"
@@ -13,6 +14,7 @@ import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as FiberRefs from "effect/FiberRefs"
+import { identity } from "effect/Function"
 import * as HashMap from "effect/HashMap"
 import * as HashSet from "effect/HashSet"
 import * as Inspectable from "effect/Inspectable"
@@ -33,16 +35,22 @@ const written = (value: unknown): string =>
       ? String(value)
       : Inspectable.toStringUnknown(Secrecy.redacted(value), 0)
 
-/** The same, cut to {@link Secrecy.longest} characters and without secrets. */
-const textOf = (value: unknown): string => Secrecy.masked(written(value))
+/** The values of Secrets that the reconcile of a line has read or written must not be in the line. */
+const hiderOf = (context: FiberRefs.FiberRefs): ((text: string) => string) => {
+  const services = FiberRefs.get(context, FiberRef.currentContext)
+  const ledger = Option.isNone(services) ? undefined : Context.get(services.value, Exchanges)
+  return ledger?.hide ?? identity
+}
+
+/** The text of a value, cut to {@link Secrecy.longest} characters and without secrets. */
+const textOf = (value: unknown, hide: (text: string) => string): string => Secrecy.masked(hide(written(value)))
 
 /** The parts of a message as one text, because a secret may follow its name in the next part. */
-const messageOf = (message: unknown): string =>
-  Secrecy.masked(
-    (Array.isArray(message) ? message : [message])
-      .map((part) => Text.clip(written(part), 2 * Secrecy.longest))
-      .join(" ")
-  )
+const messageOf = ({ context, message }: Pick<Logger.Logger.Options<unknown>, "context" | "message">): string => {
+  const hide = hiderOf(context)
+  const parts = (Array.isArray(message) ? message : [message]).map((part) => hide(written(part)))
+  return Secrecy.masked(parts.map((part) => Text.clip(part, 2 * Secrecy.longest)).join(" "))
+}
 
 /** Indents all lines after the first, so that none looks like another log line. */
 const indented = (text: string): string => text.replaceAll("\n", "\n    ")
@@ -78,29 +86,32 @@ const partsOf = (object: unknown): { readonly [key: string]: string } => {
     : { controllerKind, ...(namespace !== undefined && { namespace }), name }
 }
 
-const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: string]: Field } => ({
-  ...tracedBy(options.context),
-  ...partsOf(Option.getOrUndefined(HashMap.get(options.annotations, "object"))),
-  ...Object.fromEntries(
-    Object.entries(Secrecy.fields(options.annotations)).map(([key, value]): [string, Field] => [
-      key,
-      typeof value === "number" || typeof value === "boolean" ? value : textOf(value)
-    ])
-  ),
-  ...(Cause.isEmpty(options.cause)
-    ? {}
-    : {
-        error: textOf(Cause.squash(options.cause)),
-        stacktrace: Secrecy.masked(Cause.pretty(options.cause, { renderErrorCause: true }))
-      })
-})
+const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: string]: Field } => {
+  const hide = hiderOf(options.context)
+  return {
+    ...tracedBy(options.context),
+    ...partsOf(Option.getOrUndefined(HashMap.get(options.annotations, "object"))),
+    ...Object.fromEntries(
+      Object.entries(Secrecy.fields(options.annotations)).map(([key, value]): [string, Field] => [
+        key,
+        typeof value === "number" || typeof value === "boolean" ? value : textOf(value, hide)
+      ])
+    ),
+    ...(Cause.isEmpty(options.cause)
+      ? {}
+      : {
+          error: textOf(Cause.squash(options.cause), hide),
+          stacktrace: Secrecy.masked(hide(Cause.pretty(options.cause, { renderErrorCause: true })))
+        })
+  }
+}
 
 /** `{"time":"…","level":"info","msg":"…","controller":"webapp",…}`, which log collectors parse without configuration. */
 export const json: Logger.Logger<unknown, string> = Logger.make((options) => {
   const line = {
     time: options.date.toISOString(),
     level: options.logLevel.label.toLowerCase(),
-    msg: messageOf(options.message)
+    msg: messageOf(options)
   }
   // These fields are first for the reader, and last so that no annotation overrides them.
   return Text.printable(JSON.stringify({ ...line, ...fieldsOf(options), ...line }))
@@ -139,7 +150,7 @@ export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unk
       const shown = /^$|[\s"=]/.test(text) ? JSON.stringify(text) : text
       return text.includes("\n") ? [indented(Text.printable(`\n${text}`))] : [` ${key}=${Text.printable(shown)}`]
     })
-    const message = indented(Text.printable(messageOf(line.message)))
+    const message = indented(Text.printable(messageOf(line)))
     return `${line.date.toISOString().slice(11)} ${shown} ${message}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
   })
 
@@ -152,7 +163,7 @@ const events: Logger.Logger<unknown, void> = Logger.make((line) => {
   if (span === undefined) return
   const clock = Context.get(FiberRefs.getOrDefault(line.context, DefaultServices.currentServices), Clock.Clock)
   const fields = Object.entries(fieldsOf(line)).filter(([key]) => !known.has(key))
-  span.event(messageOf(line.message), clock.unsafeCurrentTimeNanos(), {
+  span.event(messageOf(line), clock.unsafeCurrentTimeNanos(), {
     [Attribute.logLevel]: line.logLevel.label.toLowerCase(),
     ...Object.fromEntries(fields)
   })

@@ -64,25 +64,28 @@ const isPrimitive = (value: unknown): value is string | number | boolean =>
 /** The number of items of a list that are exported. */
 const mostItems = 64
 
+/** A text without secrets. */
+type Mask = (text: string) => string
+
 /** The value in OpenTelemetry's types; other types as text. Undefined for an absent value. Without secrets. */
-const attributeOf = (value: unknown): AttributeValue | undefined => {
+const attributeOf = (value: unknown, mask: Mask): AttributeValue | undefined => {
   if (value === undefined || value === null) return undefined
-  if (isPrimitive(value)) return typeof value === "string" ? Secrecy.masked(value) : value
+  if (isPrimitive(value)) return typeof value === "string" ? mask(value) : value
   if (Array.isArray(value)) {
     if (value.every((item) => typeof item === "number")) return value
     return value
       .slice(0, mostItems)
-      .map((item: unknown) => (isPrimitive(item) ? Secrecy.masked(String(item)) : textOf(item)))
+      .map((item: unknown) => (isPrimitive(item) ? mask(String(item)) : textOf(item, mask)))
   }
-  return textOf(value)
+  return textOf(value, mask)
 }
 
-const textOf = (value: unknown): string =>
-  typeof value === "bigint" ? String(value) : Secrecy.masked(Inspectable.toStringUnknown(value, 0))
+const textOf = (value: unknown, mask: Mask): string =>
+  typeof value === "bigint" ? String(value) : mask(Inspectable.toStringUnknown(value, 0))
 
-const attributesOf = (entries: Iterable<readonly [string, unknown]>): Attributes => {
+const attributesOf = (entries: Iterable<readonly [string, unknown]>, mask: Mask): Attributes => {
   const attributes: Attributes = {}
-  for (const [name, value] of Object.entries(Secrecy.fields(entries))) attributes[name] = attributeOf(value)
+  for (const [name, value] of Object.entries(Secrecy.fields(entries))) attributes[name] = attributeOf(value, mask)
   return attributes
 }
 
@@ -100,11 +103,14 @@ const parentOf = (span: Span): Context =>
   })
 
 /** The message of a cause: its first failure or defect, or that it was only interrupted. */
-const verdictOf = (cause: Cause.Cause<unknown>): { readonly message: string; readonly exception?: Attributes } => {
+const verdictOf = (
+  cause: Cause.Cause<unknown>,
+  mask: Mask
+): { readonly message: string; readonly exception?: Attributes } => {
   if (Cause.isInterruptedOnly(cause)) return { message: "interrupted" }
   const failure = Cause.failureOption(cause)
   const error = Option.isSome(failure) ? failure.value : Cause.squash(cause)
-  const message = Secrecy.masked(messageOf(error))
+  const message = mask(messageOf(error))
   return {
     message,
     exception: {
@@ -112,7 +118,7 @@ const verdictOf = (cause: Cause.Cause<unknown>): { readonly message: string; rea
       [Attribute.exceptionMessage]: message,
       // A failure describes itself; a defect needs its stack.
       ...(Option.isNone(failure) && {
-        [Attribute.exceptionStack]: Secrecy.masked(Cause.pretty(cause, { renderErrorCause: true }))
+        [Attribute.exceptionStack]: mask(Cause.pretty(cause, { renderErrorCause: true }))
       })
     }
   }
@@ -127,26 +133,28 @@ export const make = (): Replay => {
     traceId = span.traceId
     spanId = span.spanId
     const { status } = span
+    const { hide } = span.recording
+    const mask: Mask = (text) => Secrecy.masked(hide === undefined ? text : hide(text))
     const played = tracer.startSpan(
-      span.name,
+      mask(span.name),
       {
         kind: kinds[span.kind],
         startTime: timeOf(status.startTime),
-        attributes: attributesOf(span.attributes),
+        attributes: attributesOf(span.attributes, mask),
         links: span.links.map((link) => ({
           context: contextOf(link.span),
-          attributes: attributesOf(Object.entries(link.attributes))
+          attributes: attributesOf(Object.entries(link.attributes), mask)
         }))
       },
       parentOf(span)
     )
     for (const { at, attributes, name } of span.events) {
-      played.addEvent(name, attributesOf(Object.entries(attributes)), timeOf(at))
+      played.addEvent(mask(name), attributesOf(Object.entries(attributes), mask), timeOf(at))
     }
     // Work in the background that outlives the reconcile ends here with the root.
     const endTime = status._tag === "Ended" ? status.endTime : later(end, status.startTime)
     if (status._tag === "Ended" && Exit.isFailure(status.exit)) {
-      const { exception, message } = verdictOf(status.exit.cause)
+      const { exception, message } = verdictOf(status.exit.cause, mask)
       if (exception !== undefined) played.addEvent("exception", exception, timeOf(endTime))
       played.setStatus({ code: SpanStatusCode.ERROR, message })
     }

@@ -43,7 +43,7 @@ describe("The updates of churn", () => {
 })
 
 describe("--in-memory", () => {
-  test("measures 30,000 WebApps, or as many as --objects says", () => {
+  test("measures 30,000 WebApps, or the number in --objects", () => {
     expect(Options.parse(["--in-memory"])).toMatchObject({ inMemory: true, size: { objects: 30_000 } })
     expect(Options.parse(["--in-memory", "--objects", "500"]).size.objects).toBe(500)
     expect(Options.parse([])).toMatchObject({ inMemory: false, size: { objects: 10_000 } })

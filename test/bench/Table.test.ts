@@ -76,7 +76,7 @@ test("where there is nothing to divide, there is no ratio", () => {
   )
 })
 
-test("what failed is told below the table", () => {
+test("the table lists failures below it", () => {
   const rows = rowsOf(outcome([], [], { failures: ["s, a: no answer"] }))
   expect(rows).toContain("- s, a: no answer")
 })

@@ -160,8 +160,8 @@ const run = async (): Promise<number> => {
   const exit = await Effect.runPromise(Fiber.await(fiber))
   if (Exit.isSuccess(exit)) return exit.value ? 0 : 1
   const failure = Option.map(Cause.failureOption(exit.cause), ({ message }) => message)
-  const told = Cause.isInterruptedOnly(exit.cause) ? "interrupted" : Cause.pretty(exit.cause)
-  process.stderr.write(`bench: ${Option.getOrElse(failure, () => told)}\n`)
+  const ending = Cause.isInterruptedOnly(exit.cause) ? "interrupted" : Cause.pretty(exit.cause)
+  process.stderr.write(`bench: ${Option.getOrElse(failure, () => ending)}\n`)
   return 1
 }
 

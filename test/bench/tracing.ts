@@ -138,7 +138,7 @@ const main = Effect.gen(function* () {
       }
     }
     const ratios = pairs.map(([without, traced]) => traced.micros / without.micros).sort((a, b) => a - b)
-    const told = pairs[0]?.[1]
+    const first = pairs[0]?.[1]
     const total = (which: 0 | 1) => pairs.reduce((sum, pair) => sum + pair[which].micros, 0)
     const share = (at: number) => (ratios[Math.floor(at * (ratios.length - 1))] ?? 0).toFixed(3)
     yield* Console.log(
@@ -146,7 +146,7 @@ const main = Effect.gen(function* () {
         `${median(pairs.map(([, { micros }]) => micros)).toFixed(0)} µs on; ` +
         `ratio ${median(ratios).toFixed(3)} (half of the rounds ${share(0.25)}–${share(0.75)}), of the sums ` +
         `${(total(1) / total(0)).toFixed(3)}; ` +
-        `${told?.reconciles} reconciles, ${told?.requests} requests, ${told?.kept} traces kept`
+        `${first?.reconciles} reconciles, ${first?.requests} requests, ${first?.kept} traces kept`
     )
   }
 }).pipe(Effect.scoped, Effect.provide(Logger.remove(Logger.defaultLogger)))

@@ -1,8 +1,8 @@
 /**
  * One seed for all random values of this project's tests.
  *
- * The seed is a hash of the project's sources: every change brings new cases, and the same sources draw the same cases on every
- * machine, with or without git, before a commit and after it. `HOMEOSTAT_TEST_SEED` in the environment replaces the seed.
+ * The seed is a hash of the project's sources. Every change brings new cases. The same sources draw the same cases on every machine,
+ * with or without git. `HOMEOSTAT_TEST_SEED` in the environment replaces the seed.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"

@@ -31,8 +31,8 @@ const echo: Effect.Effect<{ readonly port: number; readonly sockets: Set<Socket>
 )
 
 interface Caller {
-  readonly say: (text: string) => Effect.Effect<void>
-  readonly heard: () => string
+  readonly send: (text: string) => Effect.Effect<void>
+  readonly received: () => string
   /** The error code with which the connection ended, or `closed`; undefined while it is open. */
   readonly end: () => string | undefined
   readonly hangUp: Effect.Effect<void>
@@ -41,17 +41,17 @@ interface Caller {
 const call = (port: number): Effect.Effect<Caller, string, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.async<{ readonly caller: Caller; readonly socket: Socket }, string>((resume) => {
-      let heard = ""
+      let received = ""
       let end: string | undefined
       const socket = connect({ host: Port.host, port })
       const caller: Caller = {
-        say: (text) => Effect.sync(() => void socket.write(text)),
-        heard: () => heard,
+        send: (text) => Effect.sync(() => void socket.write(text)),
+        received: () => received,
         end: () => end,
         hangUp: Effect.sync(() => void socket.end())
       }
       socket.on("data", (bytes) => {
-        heard += bytes
+        received += bytes
       })
       socket.on("connect", () => resume(Effect.succeed({ caller, socket })))
       socket.on("error", (error) => {
@@ -73,8 +73,8 @@ const until = (holds: () => boolean): Effect.Effect<void, unknown> =>
 const greeted = (port: number) =>
   Effect.tap(Effect.orDie(call(port)), (caller) =>
     Effect.zipRight(
-      caller.say("hello "),
-      until(() => caller.heard() === "hello ")
+      caller.send("hello "),
+      until(() => caller.received() === "hello ")
     )
   )
 
@@ -97,9 +97,9 @@ describe("A TcpProxy", () => {
     Effect.gen(function* () {
       const caller = yield* call(proxy.port)
       const text = "0123456789abcdef".repeat(1 << 18)
-      yield* caller.say(text)
-      yield* until(() => caller.heard().length === text.length)
-      expect(caller.heard()).toBe(text)
+      yield* caller.send(text)
+      yield* until(() => caller.received().length === text.length)
+      expect(caller.received()).toBe(text)
       expect(proxy.counted()).toEqual({
         connections: 1,
         open: 1,
@@ -114,10 +114,10 @@ describe("A TcpProxy", () => {
     Effect.gen(function* () {
       const caller = yield* call(proxy.port)
       yield* proxy.delay(100)
-      yield* caller.say("last")
+      yield* caller.send("last")
       yield* caller.hangUp
       yield* until(() => caller.end() !== undefined)
-      expect([caller.heard(), caller.end()]).toEqual(["last", "closed"])
+      expect([caller.received(), caller.end()]).toEqual(["last", "closed"])
       yield* until(() => proxy.counted().open === 0 && target.sockets.size === 0)
     }))
 
@@ -126,32 +126,32 @@ describe("A TcpProxy", () => {
       const caller = yield* greeted(proxy.port)
       yield* proxy.delay(1_000)
       const begun = performance.now()
-      yield* caller.say("first ")
+      yield* caller.send("first ")
       yield* until(() => proxy.counted().held === "first ".length)
       yield* proxy.delay(0)
-      yield* caller.say("second")
-      yield* until(() => caller.heard().endsWith("second"))
-      expect(caller.heard()).toBe("hello first second")
+      yield* caller.send("second")
+      yield* until(() => caller.received().endsWith("second"))
+      expect(caller.received()).toBe("hello first second")
       // The second word waited for the first, although the delay was already 0.
       expect(performance.now() - begun).toBeGreaterThanOrEqual(995)
       yield* proxy.delay(150)
       const again = performance.now()
-      yield* caller.say("!")
-      yield* until(() => caller.heard().endsWith("!"))
+      yield* caller.send("!")
+      yield* until(() => caller.received().endsWith("!"))
       expect(performance.now() - again).toBeGreaterThanOrEqual(295)
     }))
 
   test("cuts connections at both ends, and accepts new ones", ({ proxy, target }) =>
     Effect.gen(function* () {
       const caller = yield* call(proxy.port)
-      yield* caller.say("hello")
-      yield* until(() => caller.heard() === "hello")
+      yield* caller.send("hello")
+      yield* until(() => caller.received() === "hello")
       yield* proxy.cut
       yield* until(() => caller.end() !== undefined && target.sockets.size === 0)
       expect(caller.end()).toBe("ECONNRESET")
       const next = yield* call(proxy.port)
-      yield* next.say("again")
-      yield* until(() => next.heard() === "again")
+      yield* next.send("again")
+      yield* until(() => next.received() === "again")
       expect(proxy.counted()).toMatchObject({ connections: 2, open: 1 })
     }))
 
@@ -160,12 +160,12 @@ describe("A TcpProxy", () => {
       const caller = yield* greeted(proxy.port)
       yield* proxy.refuse
       expect(yield* Effect.flip(Effect.scoped(call(proxy.port)))).toBe("ECONNREFUSED")
-      yield* caller.say("still here")
-      yield* until(() => caller.heard() === "hello still here")
+      yield* caller.send("still here")
+      yield* until(() => caller.received() === "hello still here")
       yield* proxy.heal
       const next = yield* call(proxy.port)
-      yield* next.say("back")
-      yield* until(() => next.heard() === "back")
+      yield* next.send("back")
+      yield* until(() => next.received() === "back")
     }))
 
   test("keeps all bytes of a blackhole until it is healed", ({ proxy, target }) =>
@@ -176,14 +176,14 @@ describe("A TcpProxy", () => {
       const late = yield* call(proxy.port)
       // The proxy holds less than this for one connection. The sender has to wait, and continues after `heal`.
       const much = "old".repeat(1 << 20)
-      yield* old.say(much)
-      yield* late.say("late")
+      yield* old.send(much)
+      yield* late.send("late")
       // The proxy holds as much as it takes. The late connection waits before that.
       yield* until(() => proxy.counted().held >= 1 << 20 && proxy.counted().open === 2)
-      expect([old.heard(), late.heard(), old.end(), late.end()]).toEqual(["", "", undefined, undefined])
+      expect([old.received(), late.received(), old.end(), late.end()]).toEqual(["", "", undefined, undefined])
       expect([target.sockets.size, proxy.counted().joined]).toEqual([1, 1])
       yield* proxy.heal
-      yield* until(() => old.heard() === much && late.heard() === "late")
+      yield* until(() => old.received() === much && late.received() === "late")
     }))
 
   test("hides the end of a server during a blackhole, and reports it afterwards", ({ proxy, target }) =>
@@ -204,17 +204,17 @@ describe("A TcpProxy", () => {
       yield* until(() => target.sockets.size === 1)
       yield* proxy.halfOpen
       yield* until(() => target.sockets.size === 0)
-      yield* old.say("anybody?")
+      yield* old.send("anybody?")
       const next = yield* call(proxy.port)
-      yield* next.say("hello")
-      yield* until(() => next.heard() === "hello")
+      yield* next.send("hello")
+      yield* until(() => next.received() === "hello")
       yield* proxy.heal
       // The old connection could receive nothing after these words.
       for (const word of ["one", "two", "three"]) {
-        yield* next.say(word)
-        yield* until(() => next.heard().endsWith(word))
+        yield* next.send(word)
+        yield* until(() => next.received().endsWith(word))
       }
-      expect([old.heard(), old.end()]).toEqual(["", undefined])
+      expect([old.received(), old.end()]).toEqual(["", undefined])
       expect(proxy.counted().open).toBe(2)
       yield* old.hangUp
       yield* until(() => proxy.counted().open === 1)

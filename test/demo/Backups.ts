@@ -85,7 +85,7 @@ const ended = <
  * @param claimFolder the folder on the node with the files of a claim
  * @param restic the path of restic, which the story waits for before its first step
  */
-export const tell = (
+export const run = (
   narrator: Narrator,
   namespace: string,
   {
@@ -119,8 +119,8 @@ export const tell = (
       await writeFile(file, randomBytes(300_000))
     })
     const before = yield* sha256(file)
-    yield* narrator.say("you", `put ${name} into volume ${source}: 300000 bytes, SHA-256 ${before.slice(0, 16)}…`)
-    yield* narrator.say("you", "apply -f deploy/samples/backup-to-volume.yaml")
+    yield* narrator.report("you", `put ${name} into volume ${source}: 300000 bytes, SHA-256 ${before.slice(0, 16)}…`)
+    yield* narrator.report("you", "apply -f deploy/samples/backup-to-volume.yaml")
     for (const claim of ofKind(manifests, PersistentVolumeClaim)) {
       yield* Client.create(PersistentVolumeClaim, { ...claim, metadata: { ...claim.metadata, namespace } })
     }
@@ -132,8 +132,8 @@ export const tell = (
     yield* timed(`volume ${source} is saved`, ended("the backup", saved, "Completed"))
 
     yield* Effect.promise(() => rm(file))
-    yield* narrator.say("you", `delete ${name}, by mistake`)
-    yield* narrator.say("you", "apply -f deploy/samples/restore.yaml")
+    yield* narrator.report("you", `delete ${name}, by mistake`)
+    yield* narrator.report("you", "apply -f deploy/samples/restore.yaml")
     yield* Client.create(Restore, { ...restore, metadata: { ...restore.metadata, namespace } })
     const restored = Client.get(Restore, { namespace, name: restore.metadata.name })
     yield* timed(`${name} is back`, ended("the restore", restored, "Complete"))
@@ -141,5 +141,5 @@ export const tell = (
     const after = yield* sha256(file)
     if (after !== before)
       return yield* new NotDone({ message: `${name} came back with SHA-256 ${after}, not ${before}` })
-    yield* narrator.say("you", `look: SHA-256 ${after.slice(0, 16)}…, every byte as it was`)
+    yield* narrator.report("you", `look: SHA-256 ${after.slice(0, 16)}…, every byte as it was`)
   })

@@ -10,7 +10,8 @@ export type Who = "cluster" | "manager" | "you" | "webapp" | "backup" | "restore
 
 /** Writes the lines of the story. */
 export interface Narrator {
-  readonly say: (who: Who, text: string) => Effect.Effect<void>
+  /** Writes a line with the time and the actor. */
+  readonly report: (who: Who, text: string) => Effect.Effect<void>
   /** Writes the heading of a new part. */
   readonly part: (title: string) => Effect.Effect<void>
   /** Sets the current state of an object; undefined removes the object. Only terminals show it. */
@@ -53,7 +54,7 @@ export const make = (options: {
     }
     const line = (text: string) => Effect.sync(() => write(live ? `${erase()}${text}\n${drawing()}` : `${text}\n`))
     return {
-      say: (who, text) =>
+      report: (who, text) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const at = `${((now - began) / 1000).toFixed(1)}s`.padStart(6)
           return line(`${paint(90, at)}  ${paint(colors[who], who.padEnd(8))} ${text}`)
@@ -84,6 +85,6 @@ export const timed =
     Effect.gen(function* () {
       const began = yield* Clock.currentTimeMillis
       const value = yield* effect
-      yield* narrator.say("manager", `${what} after ${(yield* Clock.currentTimeMillis) - began} ms`)
+      yield* narrator.report("manager", `${what} after ${(yield* Clock.currentTimeMillis) - began} ms`)
       return value
     })

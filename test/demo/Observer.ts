@@ -26,12 +26,12 @@ export const observe = (
 ): Effect.Effect<void, never, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
     /** The last text for each key. A text that did not change is not written again. */
-    const told = new Map<string, string>()
-    const once = (key: string, text: string, say: Effect.Effect<void>): Effect.Effect<void> =>
+    const reported = new Map<string, string>()
+    const once = (key: string, text: string, report: Effect.Effect<void>): Effect.Effect<void> =>
       Effect.suspend(() => {
-        if (told.get(key) === text) return Effect.void
-        told.set(key, text)
-        return say
+        if (reported.get(key) === text) return Effect.void
+        reported.set(key, text)
+        return report
       })
     const webapp = (app: WebApp) => {
       const { name } = app.metadata
@@ -39,7 +39,7 @@ export const observe = (
       const state = `${phase}, ${readyReplicas} of ${app.spec.replicas} ready`
       return Effect.zipRight(
         narrator.show(`webapp/${name}`, `${state}, ${app.spec.image}`),
-        once(`webapp/${name}`, phase, narrator.say("webapp", `${name} is ${state}`))
+        once(`webapp/${name}`, phase, narrator.report("webapp", `${name} is ${state}`))
       )
     }
     /** Shows the phase of a Backup or Restore, with the message once the run has ended. */
@@ -50,14 +50,14 @@ export const observe = (
         const state = /^(Completed?|Failed)$/.test(phase) ? `${phase}: ${message}` : phase
         return Effect.zipRight(
           narrator.show(`${who}/${name}`, state),
-          once(`${who}/${name}`, phase, narrator.say(who, `${name} is ${state}`))
+          once(`${who}/${name}`, phase, narrator.report(who, `${name} is ${state}`))
         )
       }
     const deployment = ({ metadata, status }: Deployment) =>
       narrator.show(`deployment/${metadata.name}`, `${status?.availableReplicas ?? 0} available`)
     const event = ({ metadata, note = "", reason = "", regarding, type }: Event) =>
       storied.has(regarding?.kind ?? "")
-        ? once(metadata.uid, reason, narrator.say("event", `${type} ${reason}: ${note}`))
+        ? once(metadata.uid, reason, narrator.report("event", `${type} ${reason}: ${note}`))
         : Effect.void
     const pod = (seen: Pod) => narrator.show(`pod/${seen.metadata.name}`, stateOf(seen))
     const watch = <A extends KubernetesObject>(
@@ -76,7 +76,7 @@ export const observe = (
                 ? Effect.void
                 : Effect.zipRight(
                     narrator.show(`${prefix}/${metadata.name}`, undefined),
-                    prefix === "pod" ? Effect.void : narrator.say("cluster", `${prefix} ${metadata.name} is gone`)
+                    prefix === "pod" ? Effect.void : narrator.report("cluster", `${prefix} ${metadata.name} is gone`)
                   )
           }
         )

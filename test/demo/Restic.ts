@@ -73,11 +73,11 @@ export const build = (narrator: Narrator, environment: NodeJS.ProcessEnv, missin
     if (folder === undefined || Bun.which("go", { PATH }) === null || Bun.which("bash", { PATH }) === null) {
       return yield* missing
     }
-    yield* narrator.say("cluster", `builds restic from its Go module meanwhile, once, into ${folder}: about 90 s`)
+    yield* narrator.report("cluster", `builds restic from its Go module meanwhile, once, into ${folder}: about 90 s`)
     const building = yield* Effect.forkScoped(Process.run(join(Assets.folder, "build"), ["restic"]))
     return Effect.gen(function* () {
       const isOver = (yield* Fiber.poll(building))._tag === "Some"
-      if (!isOver) yield* narrator.say("cluster", "waits for Go, which still builds restic")
+      if (!isOver) yield* narrator.report("cluster", "waits for Go, which still builds restic")
       const { exitCode, stderr } = yield* Fiber.join(building)
       if (exitCode === 0) return join(folder, "restic")
       return yield* none(`Go could not build restic (${stderr.trim().split("\n").at(-1)})`)

@@ -14,7 +14,7 @@ import { type Narrator, timed as timedBy } from "./Narrator.ts"
 const patience = "20 seconds"
 
 /** Runs the story with the WebApp of the sample manifest. */
-export const tell = (narrator: Narrator, namespace: string, sample: Parameters<typeof WebApp.Desired>[0]) =>
+export const run = (narrator: Narrator, namespace: string, sample: Parameters<typeof WebApp.Desired>[0]) =>
   Effect.gen(function* () {
     const name = sample.metadata.name ?? ""
     const key = { namespace, name }
@@ -29,13 +29,13 @@ export const tell = (narrator: Narrator, namespace: string, sample: Parameters<t
     const timed = timedBy(narrator)
 
     yield* narrator.part("A WebApp becomes a Deployment and a Service")
-    yield* narrator.say("you", "apply -f deploy/samples/webapp.yaml")
+    yield* narrator.report("you", "apply -f deploy/samples/webapp.yaml")
     yield* Client.create(WebApp, { ...sample, metadata: { ...sample.metadata, namespace } })
     yield* timed("everything runs", runs)
 
     yield* narrator.part("A user deletes the Deployment")
     const first = yield* deployment
-    yield* narrator.say("you", `delete deployment ${name}`)
+    yield* narrator.report("you", `delete deployment ${name}`)
     yield* Client.delete(Deployment, key, { uid: first.metadata.uid })
     yield* timed(
       "the Deployment is back",
@@ -45,7 +45,7 @@ export const tell = (narrator: Narrator, namespace: string, sample: Parameters<t
 
     yield* narrator.part("A user scales the Deployment")
     const replicas = (yield* get).spec.replicas
-    yield* narrator.say("you", `scale deployment ${name} --replicas=1`)
+    yield* narrator.report("you", `scale deployment ${name} --replicas=1`)
     yield* Client.scale.patch(Deployment, key, Patch.merge({ spec: { replicas: 1 } }))
     yield* timed(
       `there are to be ${replicas} again`,
@@ -57,7 +57,7 @@ export const tell = (narrator: Narrator, namespace: string, sample: Parameters<t
     const { image } = (yield* get).spec
     const setImage = (to: string) =>
       Effect.zipRight(
-        narrator.say("you", `set the image to ${to}`),
+        narrator.report("you", `set the image to ${to}`),
         Client.patch(WebApp, key, Patch.merge({ spec: { image: to } }))
       )
     yield* setImage(unpullable)
@@ -68,7 +68,7 @@ export const tell = (narrator: Narrator, namespace: string, sample: Parameters<t
       patience
     )
     const trouble = (yield* get).status?.conditions?.find(({ message }) => message.includes(unpullable))
-    yield* narrator.say("webapp", `${name} says: ${trouble?.message ?? ""}`)
+    yield* narrator.report("webapp", `${name} says: ${trouble?.message ?? ""}`)
     yield* setImage(image)
     yield* timed("everything runs again", runs)
   })

@@ -12,7 +12,7 @@ import * as Waterfall from "./Waterfall.ts"
 const short = (name: string): string => name.replace(/ \/apis?\/.*\/namespaces\/\{ns\}\//, " ")
 
 /** The name and the note of a span. The note has the attributes that show the result. */
-const told = ({ attributes, name }: Span): Waterfall.Told => {
+const labelOf = ({ attributes, name }: Span): Waterfall.Label => {
   const value = (attribute: string): string | undefined => {
     const value = attributes.get(attribute)
     return value === undefined ? undefined : String(value)
@@ -41,6 +41,6 @@ export const show = (narrator: Narrator, attempt: Attempt | undefined, columns: 
     yield* narrator.write([
       `trace ${recording.traceId}`,
       `because of ${reasons.join(", ")}`,
-      ...Waterfall.lines(recording, columns, told)
+      ...Waterfall.lines(recording, columns, labelOf)
     ])
   })

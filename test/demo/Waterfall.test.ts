@@ -24,7 +24,7 @@ const trace = () => {
 describe("a trace in text", () => {
   const lines = Waterfall.lines(trace(), 80)
 
-  test("has a line for each span, children below their parent, the first first", () => {
+  test("has a line for each span, children below their parent, in the order of time", () => {
     expect(lines.map((line) => /^ *\S+ \S+/.exec(line)?.[0])).toEqual([
       "reconcile webapp",
       "  queue wait",
@@ -32,10 +32,10 @@ describe("a trace in text", () => {
       "    PATCH /apis/{name}"
     ])
   })
-  test("says how long each took", () => {
+  test("shows the duration of each span", () => {
     expect(lines.map((line) => /[\d.]+ ms$/.exec(line)?.[0])).toEqual(["80.0 ms", "20.0 ms", "50.0 ms", "30.0 ms"])
   })
-  test("draws each where it was, of the time of all", () => {
+  test("draws each span at its place in the whole time", () => {
     const width = 40
     const bars = lines.map((line) => {
       const bar = line.slice(line.search(/ms$/) - 11 - width + 1)
@@ -49,7 +49,7 @@ describe("a trace in text", () => {
       [20, 32]
     ])
   })
-  test("is no wider than it may be, and says below a span what is to be told of it", () => {
+  test("fits the width, and shows the note of a span below it", () => {
     const narrow = Waterfall.lines(trace(), 44, ({ name }) => ({
       name,
       note: name.startsWith("PATCH") ? "x".repeat(60) : ""
@@ -58,7 +58,7 @@ describe("a trace in text", () => {
     for (const line of narrow) expect(line.length).toBeLessThanOrEqual(44)
     expect(narrow[4]?.trim()).toStartWith("xxx")
   })
-  test("counts a span that has not ended until the end of the root", () => {
+  test("draws a span that has not ended until the end of the root", () => {
     const recording = trace()
     recording.span("left open", Option.some(recording.spans[0] as Recording.Span), at(60))
     expect(Waterfall.lines(recording, 80).find((line) => line.includes("left open"))).toEndWith("40.0 ms")

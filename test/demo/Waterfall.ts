@@ -23,7 +23,7 @@ const tree = (spans: ReadonlyArray<Span>): ReadonlyArray<{ readonly span: Span; 
 }
 
 /** The name and the note of a span in the text. */
-export interface Told {
+export interface Label {
   readonly name: string
   readonly note: string
 }
@@ -36,7 +36,7 @@ export interface Told {
 export const lines = (
   recording: Recording,
   columns: number,
-  tell: (span: Span) => Told = ({ name }) => ({ name, note: "" })
+  labelOf: (span: Span) => Label = ({ name }) => ({ name, note: "" })
 ): ReadonlyArray<string> => {
   const [root] = recording.spans
   if (root === undefined) return []
@@ -44,7 +44,7 @@ export const lines = (
   const from = Math.min(...times.map(({ start }) => start))
   const whole = Math.max(...times.map(({ end }) => end)) - from || 1
   const rows = tree(recording.spans).map(({ depth, span }) => ({
-    ...tell(span),
+    ...labelOf(span),
     indent: "  ".repeat(depth),
     ...timesOf(span, root)
   }))

@@ -46,12 +46,12 @@ export const start = (narrator: Narrator) =>
     })
     const server = yield* cluster.serve()
     const { kubeconfigPath } = yield* User.make(directory, { server, ca: undefined, user: "you" }, [])
-    yield* narrator.say("cluster", `a Kubernetes API server, its controllers and a node, on ${server}`)
+    yield* narrator.report("cluster", `a Kubernetes API server, its controllers and a node, on ${server}`)
 
     const metrics = `${Port.host}:${yield* Port.free}`
     const probes = `${Port.host}:${yield* Port.free}`
     let lastRollout: Attempt | undefined
-    const remember = (attempt: Attempt) =>
+    const record = (attempt: Attempt) =>
       Effect.sync(() => {
         if (attempt.corrections.some(({ kind, reason }) => kind === "Deployment" && reason === "intent"))
           lastRollout = attempt
@@ -63,7 +63,7 @@ export const start = (narrator: Narrator) =>
       tracing: (setup) =>
         Either.map(program.tracing(setup), (exporting = Effect.succeed(nothing)) =>
           Effect.map(exporting, ({ attempts, webhooks }) => ({
-            attempts: (attempt) => Effect.zipRight(attempts(attempt), remember(attempt)),
+            attempts: (attempt) => Effect.zipRight(attempts(attempt), record(attempt)),
             webhooks
           }))
         )
@@ -89,7 +89,7 @@ export const start = (narrator: Narrator) =>
     // The manager ends by itself only with an error.
     const broken = Effect.zipRight(Effect.fromFiber(running), Effect.never)
     yield* Effect.raceFirst(ready, broken)
-    yield* narrator.say("manager", `runs ${program.controllers.map(({ name }) => name).join(", ")}, as the leader`)
+    yield* narrator.report("manager", `runs ${program.controllers.map(({ name }) => name).join(", ")}, as the leader`)
     const reached = { client: cluster.client, kubeconfigPath, metrics, probes }
     const claimFolder = cluster.kubelet?.claim ?? (() => directory)
     return { ...reached, claimFolder, mover, lastRollout: () => lastRollout, broken } satisfies World

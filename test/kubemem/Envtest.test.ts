@@ -38,7 +38,7 @@ test("envtest writes two executables, whose help lists no flags of a real contro
   }
 })
 
-test("A wrong flag of the programs is one line that says what is accepted", () => {
+test("A wrong flag of the programs causes one line with the accepted values", () => {
   expect(kubemem("etcd", "--listen-client-urls=nonsense")).toEqual({
     exitCode: 1,
     stdout: "",

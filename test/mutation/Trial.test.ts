@@ -101,7 +101,7 @@ const patience = 60_000
 
 describe("A trial", () => {
   live(
-    "says of each mutant which test killed it, or that it survived",
+    "reports for each mutant which test killed it, or that it survived",
     () =>
       Effect.gen(function* () {
         const root = yield* project

@@ -229,8 +229,8 @@ const maintained = {
 /** The schema of the status. Its maximum lengths matter: the API server rejects a status with a longer text. */
 export const Status = Schema.Struct({
   observedGeneration: optional(
-    Schema.NonNegativeInt.pipe(Field.format("int64")),
-    "The metadata.generation of this status."
+    Schema.Int.pipe(Field.format("int64")),
+    "The metadata.generation of this status; -1 before the first reconcile."
   ),
   phase: optional(
     Schema.Literal("Pending", "Running", "Completed", "Failed"),

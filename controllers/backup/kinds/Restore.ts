@@ -85,8 +85,8 @@ const Spec = Schema.Struct({
 
 const Status = Schema.Struct({
   observedGeneration: optional(
-    Schema.NonNegativeInt.pipe(Field.format("int64")),
-    "The metadata.generation of this status."
+    Schema.Int.pipe(Field.format("int64")),
+    "The metadata.generation of this status; -1 before the first reconcile."
   ),
   phase: optional(
     Schema.Literal("Pending", "Running", "Complete", "Failed"),

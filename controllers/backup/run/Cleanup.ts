@@ -188,23 +188,11 @@ const begin = (backup: Backup) =>
 /** Reports why the deletion does not continue, and a fix. Once, because the status records it. */
 const report = (backup: Backup, { message, reason }: Obstacle) =>
   Effect.gen(function* () {
-    const now = Time.seconds(yield* Clock.currentTimeMillis)
     const note = `The Backup cannot be deleted yet. ${Text.cut(message, 1500).replace(/[.]?$/, ".")} To delete the Backup without the clean-up, set the annotation ${Names.skipCleanupAnnotation} to "true"`
-    const before = backup.status ?? {}
-    const stalled = Condition.find(before.conditions, Condition.Stalled)
-    if (stalled?.message === note) return
-    const draft: Condition.Draft = {
-      type: Condition.Stalled,
-      status: "True",
-      reason,
-      message: note,
-      observedGeneration: backup.metadata.generation ?? 0
-    }
-    const others = (before.conditions ?? []).filter(({ type }) => type !== Condition.Stalled)
-    yield* Status.update(backup, {
-      ...before,
-      message: note,
-      conditions: [...others, ...Condition.set(stalled === undefined ? [] : [stalled], [draft], now)]
-    })
+    const { conditions = [], ...others } = backup.status ?? {}
+    if (Condition.find(conditions, Condition.Stalled)?.message === note) return
+    const stalled = Condition.true(Condition.Stalled, { reason, message: note })
+    const rest = conditions.filter(({ type }) => type !== Condition.Stalled)
+    yield* Status.update(backup, { ...others, message: note, conditions: [...rest, stalled] })
     yield* EventRecorder.record({ regarding: backup, type: "Warning", reason, note })
   })

@@ -288,8 +288,8 @@ const exited = (
 }
 
 /**
- * The message about volumes without files: those that had some before, or all volumes of the run; undefined if there is none. A volume
- * that was always empty does not fail a run that saves another one.
+ * The message about volumes without files: those that had some before, or all volumes of the run. Undefined if the run has no such
+ * volume. A volume that was always empty does not fail a run that saves another one.
  */
 const emptied = (volumes: ReadonlyArray<MoverReport.Snapshot>, isPart: boolean): string | undefined => {
   const names = (some: ReadonlyArray<MoverReport.Snapshot>) => some.map(({ pvc }) => pvc).join(", ")

@@ -254,6 +254,11 @@ describe("A new Backup with the annotations of an earlier one", () => {
   }
   test("deletes no held snapshots and removes no locks", () =>
     expect(adopted({})).toEqual({ lastRetentionTrigger: "r", lastUnlockTrigger: "u" }))
+  test("does that with the default status of the API server, too", () =>
+    expect(adopted({}, { observedGeneration: -1 })).toMatchObject({
+      lastRetentionTrigger: "r",
+      lastUnlockTrigger: "u"
+    }))
   test("does not run while it is suspended", () =>
     expect(adopted({ suspend: true })).toMatchObject({ lastManualTrigger: "m", lastUnlockTrigger: "u" }))
   test("carries them out if the manager has observed the Backup without them", () =>

@@ -120,7 +120,7 @@ const token = (backup: Backup, annotation: string): string | undefined =>
  * delete the snapshots that it counted, or to remove locks that others may hold now. So they count as applied.
  */
 export const adopted = (backup: Backup, draft: Draft): Draft => {
-  if (backup.status?.observedGeneration !== undefined) return draft
+  if ((backup.status?.observedGeneration ?? -1) >= 0) return draft
   const [retention, unlock, run] = [Names.retentionAnnotation, Names.unlockAnnotation, Names.runAnnotation].map(
     (annotation) => token(backup, annotation)
   )

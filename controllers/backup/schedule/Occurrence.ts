@@ -23,7 +23,7 @@ const day = 24 * hour
 const yearsAhead = 5
 
 /**
- * The first time strictly after `after`; undefined if there is none before the end of the fifth year from there.
+ * The first time strictly after `after`; undefined if none follows before the end of the fifth year from there.
  *
  * `@every` counts from `after`, which should be the previous run; the result is a whole second.
  */
@@ -41,7 +41,7 @@ export const next = (cron: Cron, zone: TimeZone, after: number): number | undefi
   }
 }
 
-/** The last time strictly after `after` and not after `now`; undefined if there is none. `@every` counts from `after`. */
+/** The last time strictly after `after` and not after `now`; undefined if no time matches. `@every` counts from `after`. */
 export const latest = (cron: Cron, zone: TimeZone, after: number, now: number): number | undefined => {
   const first = next(cron, zone, after)
   if (first === undefined || first > now) return undefined

@@ -72,7 +72,7 @@ export interface Recent {
   readonly missed: Missed
 }
 
-/** The latest tick strictly after `after` and not after `now`; undefined if there is none. */
+/** The latest tick strictly after `after` and not after `now`; undefined if no tick is due. */
 export const mostRecent = (table: Timetable, after: number, now: number): Recent | undefined => {
   const at = Occurrence.latest(table.cron, table.zone, after, now)
   if (at === undefined) return undefined
@@ -81,7 +81,7 @@ export const mostRecent = (table: Timetable, after: number, now: number): Recent
 }
 
 /**
- * The first tick after `now`; undefined if there is none within five years.
+ * The first tick after `now`; undefined if none follows within five years.
  *
  * @param after the last tick with a run, or the creation
  */

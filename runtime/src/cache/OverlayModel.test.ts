@@ -133,7 +133,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     }
   }
 
-  const remember = (key: string, event: Watch.Event, object: KubernetesObject | undefined): void => {
+  const record = (key: string, event: Watch.Event, object: KubernetesObject | undefined): void => {
     history(key).push({ object })
     log.push({ revision, event, key, moment: history(key).length - 1 })
   }
@@ -164,7 +164,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     const before = current(key)
     const rv = version(revision)
     const object = web({ name, rv, uid: before?.metadata.uid ?? `u${++uids}`, owner: `o${revision % 2}` })
-    remember(key, { type: before === undefined ? "ADDED" : "MODIFIED", object }, object)
+    record(key, { type: before === undefined ? "ADDED" : "MODIFIED", object }, object)
     if (by === "us")
       answer(key, undefined, () => {
         overlay.written(key, rv, { ...object })
@@ -177,7 +177,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     const { uid, resourceVersion } = before.metadata
     revision++
     const last = web({ name, rv: version(revision), uid })
-    remember(key, { type: "DELETED", object: last }, undefined)
+    record(key, { type: "DELETED", object: last }, undefined)
     // The response to the removal of the last finalizer is the former state. The response to a deletion is a Status.
     if (by === "us") answer(key, uid, () => overlay.deleted(key, uid, how === "object" ? resourceVersion : undefined))
   }

@@ -276,13 +276,16 @@ const hint = (code: number, reason: string): string => {
 /**
  * The error of a Status, from a body or from an ERROR event of a watch. `code` is the default for a Status without a code.
  *
+ * @param hide removes secrets from the texts of the server, before they are cut
+ *
  * @internal
  */
 export const fromStatus = (
   request: RequestInfo,
   status: Status,
   code: number,
-  retryAfterMillis?: number | undefined
+  retryAfterMillis?: number | undefined,
+  hide: (text: string) => string = (text) => text
 ): Answered => {
   const details = status.details
   const actual = status.code ?? code
@@ -290,13 +293,13 @@ export const fromStatus = (
   const words = status.message === undefined || status.message === "" ? reason || `HTTP ${actual}` : status.message
   const seconds = details?.retryAfterSeconds
   return classify({
-    message: `${request.method} ${request.path}: ${oneLine(words)}${actual === 401 ? hint(actual, reason) : ""}`,
+    message: `${request.method} ${request.path}: ${oneLine(hide(words))}${actual === 401 ? hint(actual, reason) : ""}`,
     code: actual,
     // A Status without a reason is a general error of the server, and does not mean that the path is not served.
     reason: reason === "" ? "Unknown" : reason,
     causes: (details?.causes ?? []).map((cause) => ({
       reason: cause.reason ?? "",
-      message: cause.message ?? "",
+      message: hide(cause.message ?? ""),
       field: cause.field ?? ""
     })),
     details: {
@@ -339,6 +342,8 @@ const local = (request: RequestInfo, message: string, code: number, reason: stri
 /**
  * The error of a response with any body: a Status, the plain text of a filter, or the page of a proxy.
  *
+ * @param hide removes secrets from the texts of the server, before they are cut
+ *
  * @internal
  */
 export const fromResponse = (
@@ -347,15 +352,16 @@ export const fromResponse = (
     readonly status: number
     readonly headers: { readonly get: (name: string) => string | null }
     readonly body: string
-  }
+  },
+  hide: (text: string) => string = (text) => text
 ): Answered => {
   const wait = retryAfter(response.headers.get("retry-after"))
   const body = response.body.startsWith("{") ? parse(response.body) : undefined
-  if (isStatus(body)) return fromStatus(request, body, response.status, wait)
+  if (isStatus(body)) return fromStatus(request, body, response.status, wait, hide)
   const location = response.headers.get("location")
   const text =
     location === null
-      ? oneLine(response.body).slice(0, 300) || `HTTP ${response.status}`
+      ? oneLine(hide(response.body)).slice(0, 300) || `HTTP ${response.status}`
       : `HTTP ${response.status}, a redirect to ${location}: is this a Kubernetes API server?`
   return classify({
     ...local(request, text + hint(response.status, ""), response.status, ""),

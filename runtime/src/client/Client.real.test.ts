@@ -47,9 +47,9 @@ describe("The client on a real API server", () => {
       expect(error.message).toEndWith(
         `configmaps is forbidden: User "jane" cannot list resource "configmaps" in API group "" in the namespace "${namespace}"`
       )
-      const stranger = Cluster.make({ server: cluster.url, tls: { ca: cluster.ca }, token: "nonsense" })
+      const anonymous = Cluster.make({ server: cluster.url, tls: { ca: cluster.ca }, token: "nonsense" })
       const refused = Client.get(Namespace, { name: "default" }).pipe(
-        Effect.provide(Layer.provide(Client.layer(), Transport.layer(stranger)))
+        Effect.provide(Layer.provide(Client.layer(), Transport.layer(anonymous)))
       )
       expect(yield* Effect.flip(refused)).toMatchObject({ _tag: "Unauthorized" })
     })
@@ -79,8 +79,8 @@ describe("The client on a real API server", () => {
           const old = yield* Client.watch(ConfigMap, { namespace, resourceVersion: "2" })
           expect(summary(yield* old.next)).toEqual(["ERROR Expired"])
           expect((yield* Effect.flip(old.next))._tag).toBe("Ended")
-          const anew = yield* Client.watch(ConfigMap, { namespace, initialEvents: true })
-          expect(summary(yield* eventsUntil(anew, isInitialEnd)).sort()).toEqual([
+          const second = yield* Client.watch(ConfigMap, { namespace, initialEvents: true })
+          expect(summary(yield* eventsUntil(second, isInitialEnd)).sort()).toEqual([
             "ADDED after",
             "ADDED before",
             "BOOKMARK"

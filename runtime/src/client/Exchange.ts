@@ -3,6 +3,8 @@ import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
 import type * as Tracer from "effect/Tracer"
 import * as Attribute from "../telemetry/Attribute.ts"
+import * as Secrecy from "../telemetry/Secrecy.ts"
+import * as SecretValues from "../telemetry/SecretValues.ts"
 import type { ApiError } from "./ApiError.ts"
 import * as CachedReads from "./CachedReads.ts"
 import type { Request } from "./Request.ts"
@@ -26,8 +28,16 @@ export interface Exchange {
   readonly span: Tracer.Span | undefined
   /** The response or the error; absent if the responses of the reconcile exceed {@link mostBytes}. */
   readonly answer?: Exit.Exit<Response, ApiError> | undefined
+  /** Its order among the requests of the reconcile. */
+  readonly order?: Order | undefined
   /** The effect of a write; absent for reads and failed writes. */
   write?: WriteOutcome | undefined
+}
+
+/** The number of requests of the reconcile that had ended when one began, and when it had ended. */
+export interface Order {
+  readonly began: number
+  readonly ended: number
 }
 
 /** The effect of a write. */
@@ -67,7 +77,15 @@ export class Ledger {
   private bytes = 0
   private cached: Array<CachedReads.CachedRead> | undefined
   private cachedCount = 0
+  private secrets: SecretValues.SecretValues | undefined
+  /** Secrets, and bodies with Secrets, whose values are not noted yet. */
+  private unread: Array<unknown> | undefined
   readonly add = (exchange: Exchange): void => {
+    if (SecretValues.isSecretPath(exchange.request.path)) {
+      const { answer, request } = exchange
+      this.sawSecret(request.body)
+      if (answer?._tag === "Success") this.sawSecret(answer.value.body)
+    }
     const nth = isRead(exchange.request) ? ++this.reads : ++this.writes
     if (nth > most) return
     if (exchange.answer?._tag === "Success") this.bytes += exchange.answer.value.body.length
@@ -102,6 +120,7 @@ export class Ledger {
     of: CachedReads.CachedRead["of"],
     found: CachedReads.CachedRead["found"]
   ): void {
+    if (found !== undefined && resource.kind === "Secret" && resource.group === "") this.sawSecret(found)
     if (++this.cachedCount > CachedReads.most) return
     const read = { verb, resource, of, found }
     if (this.cached === undefined) this.cached = [read]
@@ -110,6 +129,31 @@ export class Ledger {
   /** The reads of the cache. */
   cachedReads(): CachedReads.CachedReads {
     return this.cached === undefined ? CachedReads.none : { kept: this.cached, count: this.cachedCount }
+  }
+  /** Notes a Secret, a list of them, or the body of a request for Secrets. */
+  private sawSecret(secret: unknown): void {
+    if (this.unread === undefined) this.unread = [secret]
+    else this.unread.push(secret)
+  }
+  /** Notes the values of an object if it is a Secret, and of fields and variables with names of secrets. */
+  readonly suspect = (object: unknown): void => {
+    this.secrets ??= SecretValues.make()
+    this.secrets.learn(object, false)
+    this.secrets.learnNamed(object)
+  }
+  /** Whether `hide` may change a text. */
+  readonly hasSecrets = (): boolean => this.unread !== undefined || this.secrets !== undefined
+  /** A text without the values of the Secrets that the reconcile has read or written, and without those that `suspect` noted. */
+  readonly hide = (text: string): string => {
+    if (this.unread !== undefined) {
+      this.secrets ??= SecretValues.make()
+      for (const each of this.unread) {
+        const secret = typeof each === "string" ? SecretValues.jsonOf(each) : each
+        for (const one of Array.isArray(each) ? each : [secret]) this.secrets.learn(one, true)
+      }
+      this.unread = undefined
+    }
+    return this.secrets === undefined ? text : this.secrets.replaced(text, () => Secrecy.hidden)
   }
   /** The UIDs by resourceVersion of all versions that its writes created. */
   readonly versions = (): ReadonlyMap<string, string> | undefined => this.own

@@ -99,11 +99,11 @@ const issuedOf = (stdout: string, apiVersion: string): Issued | string => {
   } catch {
     return "did not print an ExecCredential"
   }
-  const { apiVersion: version, kind, status: said } = mapping(printed)
+  const { apiVersion: version, kind, status: statusJson } = mapping(printed)
   if ((kind !== undefined && kind !== "ExecCredential") || (version !== undefined && version !== apiVersion)) {
     return `printed ${String(version)} ${String(kind)}, not the ${apiVersion} ExecCredential that it was asked for`
   }
-  const status = mapping(said)
+  const status = mapping(statusJson)
   const [token, cert, key] = [status.token, status.clientCertificateData, status.clientKeyData].map(text)
   if (token === undefined && cert === undefined) return "printed neither a token nor a certificate"
   if ((cert === undefined) !== (key === undefined)) return "printed a certificate without a key, or a key alone"

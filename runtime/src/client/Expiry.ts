@@ -19,7 +19,7 @@ const endOfToken = (token: string): number | undefined => {
   }
 }
 
-/** The part of the credentials that expired before `now`, and when; undefined if none has expired. */
+/** The part of the credentials that expired before `now`, and when; undefined if all are valid. */
 export const at =
   (now: number) =>
   ({ headers, tls }: Credentials): string | undefined => {

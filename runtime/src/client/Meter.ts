@@ -9,8 +9,8 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Time from "../resource/Time.ts"
-import * as Metric from "../telemetry/Metric.ts"
 import type { Counting, Observing, Registry } from "../telemetry/Metrics.ts"
+import * as RequestMetric from "../telemetry/RequestMetric.ts"
 import { type ApiError, isAnswer } from "./ApiError.ts"
 import type { Request } from "./Request.ts"
 import type { Response, Streaming } from "./Response.ts"
@@ -56,9 +56,9 @@ export const make = (server: string, registry: Registry): Effect.Effect<Meter> =
         const labels = { verb: method, host }
         instruments = {
           codes: new Map(),
-          duration: registry.histogram(Metric.requestDuration, labels),
-          sent: registry.histogram(Metric.requestSize, labels),
-          received: registry.histogram(Metric.responseSize, labels)
+          duration: registry.histogram(RequestMetric.duration, labels),
+          sent: registry.histogram(RequestMetric.requestSize, labels),
+          received: registry.histogram(RequestMetric.responseSize, labels)
         }
         methods.set(method, instruments)
       }
@@ -68,7 +68,7 @@ export const make = (server: string, registry: Registry): Effect.Effect<Meter> =
     const count = (method: string, { codes }: Instruments, code: string | number): void => {
       let counting = codes.get(code)
       if (counting === undefined) {
-        counting = registry.counter(Metric.requests, { code: String(code), method, host })
+        counting = registry.counter(RequestMetric.requests, { code: String(code), method, host })
         codes.set(code, counting)
       }
       counting.add()
@@ -109,7 +109,7 @@ export const make = (server: string, registry: Registry): Effect.Effect<Meter> =
       open: (open) => (request) => counted(request, open),
       retried: ({ method }, error) => {
         const code = isAnswer(error) ? String(error.code) : noAnswer
-        registry.counter(Metric.requestRetries, { code, verb: method, host }).add()
+        registry.counter(RequestMetric.retries, { code, verb: method, host }).add()
       }
     }
   })

@@ -58,11 +58,13 @@ export const layer = (server: string): ((send: Handler) => Handler) => {
       const startedAt = clock.unsafeCurrentTimeMillis()
       const began = Time.monotonic(clock)
       const sendings = { again: 0 }
+      const ended = ledger?.count()
       return Effect.onExit(send({ ...request, sendings }), (exit) =>
         Effect.sync(() => {
           const millis = Time.monotonic(clock) - began
           const again = { resends: sendings.again, auditId, span, answer: exit }
-          const exchange = { request, startedAt, millis, ...verdict(exit), ...again }
+          const order = ledger && { began: ended ?? 0, ended: ledger.count() + 1 }
+          const exchange = { request, startedAt, millis, ...verdict(exit), ...again, order }
           ledger?.add(exchange)
           if (span !== undefined) describe(span, exchange)
         })

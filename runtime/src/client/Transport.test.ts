@@ -151,10 +151,10 @@ describe("Transport", () => {
   live("reports why it does not trust a server, as a permanent error", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
-      const stranger = yield* Certificates.authority
+      const other = yield* Certificates.authority
       const server = yield* serve({ tls: yield* authority.server(ip), fetch: () => new Response("ok") })
       const url = `https://127.0.0.1:${server.port}`
-      const untrusted = yield* connect(Cluster.make({ server: url, tls: { ca: stranger.certificate } }))
+      const untrusted = yield* connect(Cluster.make({ server: url, tls: { ca: other.certificate } }))
       expect(yield* Effect.flip(untrusted.send(get))).toMatchObject({
         _tag: "Transport",
         outcome: "unsent",
@@ -184,7 +184,7 @@ describe("Transport", () => {
           })
       )
       const authority = yield* Certificates.authority
-      const stranger = yield* Certificates.authority
+      const other = yield* Certificates.authority
       const seen: Array<string> = []
       const server = yield* serve({
         tls: yield* authority.server(ip),
@@ -195,7 +195,7 @@ describe("Transport", () => {
       })
       const url = `https://127.0.0.1:${server.port}`
       for (const protocol of ["http2", "http1.1"] as const) {
-        const cluster = Cluster.make({ server: url, tls: { ca: stranger.certificate }, token: "secret" })
+        const cluster = Cluster.make({ server: url, tls: { ca: other.certificate }, token: "secret" })
         const untrusted = yield* connect(cluster, { protocol })
         expect(yield* Effect.flip(untrusted.send(get))).toMatchObject({ _tag: "Transport", outcome: "unsent" })
       }

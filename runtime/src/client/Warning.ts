@@ -17,15 +17,15 @@ export const parse = (header: string): ReadonlyArray<string> =>
 const mostSeen = 1000
 
 /** Logs the new warnings of a response. One per client. */
-export const make = (): ((headers: ResponseHeaders) => Effect.Effect<void>) => {
+export const make = (): ((headers: ResponseHeaders, hide?: (text: string) => string) => Effect.Effect<void>) => {
   // Hashes, because a text may have thousands of characters.
   const seen = new Set<bigint>()
-  return (headers) => {
+  return (headers, hide = (text) => text) => {
     const header = headers.get("warning")
     if (header === null) return Effect.void
     const fresh = parse(header).filter((text) => !seen.has(Bun.hash.wyhash(text)))
     if (seen.size + fresh.length > mostSeen) seen.clear()
     for (const text of fresh) seen.add(Bun.hash.wyhash(text))
-    return Effect.forEach(fresh, (text) => Effect.logWarning(`API server: ${text}`), { discard: true })
+    return Effect.forEach(fresh, (text) => Effect.logWarning(`API server: ${hide(text)}`), { discard: true })
   }
 }

@@ -18,7 +18,7 @@ export interface Observers {
 export type Exporting = Effect.Effect<Observers, never, Scope.Scope>
 
 /**
- * The exporter from a program's environment; none if tracing is off. Left: one line about an invalid variable.
+ * The exporter from a program's environment; undefined if tracing is off. Left: one line about an invalid variable.
  */
 export type Export = (setup: {
   readonly name: string

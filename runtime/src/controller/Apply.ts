@@ -10,15 +10,14 @@ import { Exchanges } from "../client/Exchange.ts"
 import * as FieldManager from "../client/FieldManager.ts"
 import * as Patch from "../client/Patch.ts"
 import { infoOf } from "../client/Request.ts"
-import * as EventRecorder from "../events/EventRecorder.ts"
+import type * as EventRecorder from "../events/EventRecorder.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import { type Settings, Tracing } from "../telemetry/Tracing.ts"
-import * as Drift from "./Drift.ts"
-import * as Equivalence from "./Equivalence.ts"
+import type * as Drift from "./Drift.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
@@ -28,6 +27,7 @@ import * as Ownership from "./Ownership.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
 import * as Replacement from "./Replacement.ts"
 import * as Rival from "./Rival.ts"
+import * as ServerChanges from "./ServerChanges.ts"
 import { TerminalError } from "./TerminalError.ts"
 
 /** The options of {@link apply}. */
@@ -165,7 +165,7 @@ const look = <A extends KubernetesObject, D extends Intent.Intended>(
   memory: Memory,
   cached: A
 ): Found<A> => {
-  const lacking = unmet(kind, intent, cached, memory, missing(intent, cached))
+  const lacking = ServerChanges.unmet(kind, intent, cached, memory)
   const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
   const foreignFields = Intent.foreignFieldsIn(intent, cached, options.exclusive, tracing)
   return { cached, claim: Ownership.of(owner, resource, cached, options), lacking, drifted, foreignFields }
@@ -179,13 +179,14 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const { owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span } = task
     const { changed, corrected, fieldManager, memory, resource } = yield* Reconciliation
     const block = () => memory.block(place, keyString(owner.metadata))
+    const refuse = (child: A) => Ownership.refuse(owner, kind, child, { ...options, news: task.news ?? block() })
     for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
 
     if (cached !== undefined && claim === "none") {
-      return yield* Ownership.refuse(owner, kind, cached, task.news ?? block())
+      return yield* refuse(cached)
     }
     if (cached !== undefined && claim === "orphan" && !(yield* Ownership.wasOurs(kind, cached, fieldManager))) {
-      return yield* Ownership.refuse(owner, kind, cached, task.news ?? block())
+      return yield* refuse(cached)
     }
     if (claim !== "ours") yield* Ownership.confirm(owner, resource)
     const written = `${kind.kind} ${keyString(key)}`
@@ -214,7 +215,9 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
         ? yield* correct(kind, intent, sent, cached, options, tracing)
         : { child: made.child, expelled: [] }
     const serverChanges =
-      cached === undefined || drifted ? yield* recordServerChanges(owner, kind, place, intent, answer.child) : none
+      cached === undefined || drifted
+        ? yield* ServerChanges.record(owner, kind, place, intent, answer.child)
+        : ServerChanges.none
 
     const foreignFields =
       answer.child === cached
@@ -256,29 +259,6 @@ interface Answer<A> {
   readonly expelled: ReadonlyArray<Drift.ForeignField>
 }
 
-/**
- * The differences that are drift, without other notations of applied values and empty values that the API server is known to drop.
- */
-const unmet = (
-  kind: Resource.Any,
-  intent: Intent.Intended,
-  child: KubernetesObject,
-  memory: Memory,
-  differences: ReadonlyArray<Drift.Difference>
-): ReadonlyArray<Drift.Difference> => {
-  if (differences.length === 0) return differences
-  const isApplied = Intent.hashOf(child) === Intent.hashOf(intent)
-  return differences.filter(
-    (each) =>
-      !(isApplied && Equivalence.isStored(each)) &&
-      !(isEmptied(each) && memory.isDropped(Resource.identityOf(kind), each.path))
-  )
-}
-
-const isEmptied = ({ have, want }: Drift.Difference): boolean => have === undefined && Drift.isEmpty(want)
-
-const missing = (intent: object, child: object) => Drift.missing(Drift.json(intent), Drift.json(child))
-
 /** The span of a child names at most this many fields. */
 const mostFields = 32
 
@@ -315,8 +295,10 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
   Effect.gen(function* () {
     const isNew = Intent.hashOf(child) !== Intent.hashOf(intent)
     const base = handOver !== undefined && isNew ? yield* handedOver(kind, child, handOver(child)) : child
-    const claim = ({ metadata }: A) =>
-      Client.apply(kind, sent(child), { force: true, before: metadata.resourceVersion })
+    const whole = sent(child)
+    // The creation of a child that is gone would lack the field that is handed over. With a UID, the apply fails with a Conflict instead.
+    const aim = handOver === undefined ? whole : { ...whole, metadata: { ...whole.metadata, uid: child.metadata.uid } }
+    const claim = ({ metadata }: A) => Client.apply(kind, aim, { force: true, before: metadata.resourceVersion })
     const expelled = Intent.foreignFieldsIn(intent, base, exclusive, tracing)
     if (expelled.length === 0) return { child: yield* claim(base), expelled }
 
@@ -341,9 +323,9 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
   fields: object
 ) =>
   Effect.flatMap(Reconciliation, ({ fieldManager }) => {
-    const { name, namespace, resourceVersion } = child.metadata
+    const { name, namespace, resourceVersion, uid } = child.metadata
     // With the resourceVersion of the read, so that the apply cannot restore old values of a child that has changed since.
-    const metadata = { name, namespace, resourceVersion }
+    const metadata = { name, namespace, resourceVersion, uid }
     // Only a part of a child, under another manager: the server accepts any part.
     const part = { ...fields, metadata } as object as D
     return Client.apply(kind, part, {
@@ -361,49 +343,6 @@ const isWithin = (pointer: string, field: string): boolean =>
       .replaceAll("/", ".")
       .replaceAll(/\.(\d+)(?=\.|$)/g, "[$1]")
   )
-
-/** The stored object from the answer to a write, and its differences from the intent. */
-interface Learnt {
-  /** The paths that the server stores with another value, or drops. */
-  readonly unmet: ReadonlySet<string>
-  readonly altered?: HotLoop.Altered | undefined
-}
-
-const none: Learnt = { unmet: new Set() }
-
-/** Compares the stored object with the intent. It reports the fields that the server dropped once per kind. */
-const recordServerChanges = (
-  owner: KubernetesObject,
-  kind: Resource.Any,
-  place: string,
-  intent: Intent.Intended,
-  child: KubernetesObject
-): Effect.Effect<Learnt, never, Reconciliation | EventRecorder.EventRecorder> =>
-  Effect.flatMap(Reconciliation, ({ memory }) => {
-    const answer = missing(intent, child)
-    for (const each of answer) if (isEmptied(each)) memory.drop(Resource.identityOf(kind), each.path)
-    const left = unmet(kind, intent, child, memory, answer)
-    const isKnown = memory.accepted(owner.metadata.uid, place, left)
-    memory.accept(owner.metadata.uid, place, left)
-    const dropped = answer.filter((each) => each.have === undefined && !isEmptied(each)).map(({ path }) => path)
-    const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
-    const reported =
-      dropped.length > 0 && memory.isNews(line)
-        ? Effect.zipRight(
-            Effect.logWarning(line),
-            EventRecorder.record({ regarding: owner, type: "Warning", reason: "FieldDropped", note: line })
-          )
-        : Effect.void
-    const fields = answer
-      .filter(({ have, want }) => have !== undefined && !Equivalence.isSame(want, have))
-      .map(({ path }) => path)
-    // It holds for every object of the kind.
-    const isNews = fields.length > 0 && memory.isNews(`altered ${kind.kind} ${fields.join()}`)
-    return Effect.as(reported, {
-      unmet: new Set(left.map(({ path }) => path)),
-      altered: isKnown || fields.length === 0 ? undefined : { fields, answer: child, isNews }
-    })
-  })
 
 /** Changes parts of a child. Fails with Conflict if the child has changed since it was read. */
 const applyCorrection = <A extends KubernetesObject>(

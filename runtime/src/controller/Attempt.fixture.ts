@@ -28,6 +28,7 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   reads: CachedReads.none,
   memory: undefined,
   corrections: [],
+  hide: (text) => text,
   changes: [],
   root: undefined,
   ...over

@@ -106,6 +106,8 @@ export interface Attempt {
   readonly memory: Entries | undefined
   /** The corrections of its children that it sent. */
   readonly corrections: ReadonlyArray<Correction>
+  /** A text without the values of the Secrets that it has read or written. Use it for any text of an error that leaves the process. */
+  readonly hide: (text: string) => string
   /** The writes of `Owned` and `Status`. */
   readonly changes: ReadonlyArray<Change>
   /** Its trace; absent without tracing. */
@@ -212,22 +214,23 @@ const write: Observer = (attempt) => {
   const line = Outcome.$match(attempt.outcome, {
     Vanished: () => Effect.void,
     Interrupted: () => Effect.logInfo(`Reconcile interrupted after ${took}`),
-    Terminal: ({ error }) => Effect.logError(`Reconcile failed permanently: ${error.message}`),
-    Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${error.message}`),
+    Terminal: ({ error }) => Effect.logError(`Reconcile failed permanently: ${attempt.hide(error.message)}`),
+    Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${attempt.hide(error.message)}`),
     Failed: ({ cause, error, defect }) => {
-      const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${messageOf(error)}`
+      const message = attempt.hide(messageOf(error))
+      const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${message}`
       // Another manager wrote in between. The conflict is worth a warning only if it repeats.
       if (error instanceof Conflict && attempt.number === 1 && attempt.next._tag === "Run") return Effect.logDebug(text)
       const line = attempt.next._tag === "GiveUp" || defect ? Effect.logError(text) : Effect.logWarning(text)
       // Only a defect needs its stack: the message of an error says what happened.
       if (!defect) return line
       return Effect.annotateLogs(line, {
-        error: messageOf(error),
-        stacktrace: Cause.pretty(cause, { renderErrorCause: true })
+        error: message,
+        stacktrace: attempt.hide(Cause.pretty(cause, { renderErrorCause: true }))
       })
     },
     RequeueAfter: () => Effect.logDebug(`Reconciled in ${took}${next}`),
-    Requeue: () => Effect.logDebug(`Reconciled in ${took}, not there yet${next}`),
+    Requeue: () => Effect.logDebug(`Reconciled in ${took}, requeued${next}`),
     Done: () => Effect.logDebug(`Reconciled in ${took}`)
   })
   return Effect.annotateLogs(line, {

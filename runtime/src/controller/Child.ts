@@ -29,6 +29,11 @@ export interface Options<A> extends Apply.Options<A> {
   readonly waits?: "Creation" | "Change" | undefined
   /** Whether the child is ready. Default: by the rules of kstatus, see `Readiness`. */
   readonly ready?: ((child: A) => boolean) | undefined
+  /**
+   * The other kinds of which this child may replace a child, such as the HTTPRoute for an Ingress. While this child waits or could not be
+   * applied, {@link all} deletes no child of its own kind and of these kinds. Default: it deletes no child of any kind.
+   */
+  readonly replaces?: ReadonlyArray<Resource.Any> | undefined
 }
 
 /** The services to apply a child. */
@@ -51,6 +56,8 @@ export interface Child<out A extends KubernetesObject = KubernetesObject> {
   /** Its name and namespace. The namespace defaults to the owner's. */
   readonly metadata: { readonly name?: string; readonly namespace?: string }
   readonly after: ReadonlyArray<Child>
+  /** The other kinds of which it may replace a child; undefined for all. */
+  readonly replaces?: ReadonlyArray<Resource.Any> | undefined
   /** Applies the child. */
   readonly apply: (owner: KubernetesObject) => Effect.Effect<Outcome<A>, Failure, Needs>
   /** The same, unless that creates or changes what has to wait. Then it returns the child as it is, if it exists. */
@@ -81,7 +88,7 @@ export const keyOf = (owner: KubernetesObject, { kind, metadata }: Child): Objec
 export const of = <A extends KubernetesObject, D extends Intent.Intended>(
   kind: Resource.Resource<A, D>,
   desired: D,
-  { after = [], ready, waits = "Creation", ...options }: Options<A> = {}
+  { after = [], ready, replaces, waits = "Creation", ...options }: Options<A> = {}
 ): Child<A> => {
   const { name, namespace } = desired.metadata
   const metadata = { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) }
@@ -105,7 +112,7 @@ export const of = <A extends KubernetesObject, D extends Intent.Intended>(
     })
   // The object comes from `apply` or `hold`.
   const readiness = (object: KubernetesObject) => readinessOf(kind, object as A, ready)
-  return { kind, metadata, after, apply, hold, readiness }
+  return { kind, metadata, after, replaces, apply, hold, readiness }
 }
 
 /**

@@ -76,7 +76,7 @@ type StateOf<C> = C extends Child.Child<infer A> ? State<A> : undefined
 export interface Children<out C extends Desired = Desired> {
   /** The states of the desired children: a list in their order, or a struct with their names. */
   readonly states: { readonly [Member in keyof C]: StateOf<C[Member]> }
-  /** The children that were removed. Empty while a desired child waits or could not be applied. */
+  /** The children that were removed. A desired child that waits or could not be applied keeps those that it may replace. */
   readonly removed: ReadonlyArray<Removed>
 }
 
@@ -101,9 +101,10 @@ const nameOf = ({ kind, metadata }: Child.Child): string => `${kind.kind} ${meta
  *
  * Then it deletes the children that this controller applied for this owner before and that are not listed, and reports them in `removed`.
  * It finds them in the cache, among the kinds of `owns`. So keep a kind in `owns` while such children may exist. A child with `after` is
- * deleted with its dependents before the children that it needs. If a listed child waits or fails, nothing is deleted. Children that
- * another manager applied, or that were created without {@link apply}, stay. If the API server has a newer version of the owner, it fails
- * with `Conflict` instead: the newer intent may want them.
+ * deleted with its dependents before the children that it needs. If a listed child waits or fails, nothing is deleted that it may
+ * replace: nothing at all without its option `replaces`. Children that another manager applied, or that were created without
+ * {@link apply}, stay. If the API server has a newer version of the owner, it fails with `Conflict` instead: the newer intent may want
+ * them.
  *
  * Without a difference it sends no request. If the API server refuses a child, or another owner has it, the others are applied before `all`
  * fails with that error. {@link allSettled} does not fail then.
@@ -163,10 +164,18 @@ export const allSettled = <const C extends Desired>(
       const all = Array.isArray(children) ? children.map(found) : Record.map(children as Struct, found)
       return { states: all, removed } as object as Children<C>
     }
-    return Effect.flatMap(settle(owner, ordered(list), states), (isWhole) =>
-      isWhole ? Effect.map(prune(owner, places), formed) : Effect.succeed(formed([]))
-    )
+    return Effect.flatMap(settle(owner, ordered(list), states), (isWhole) => {
+      if (isWhole) return Effect.map(prune(owner, places), formed)
+      const pending = list.filter((child) => states.get(child)?._tag !== "Applied")
+      return pending.some(({ replaces }) => replaces === undefined)
+        ? Effect.succeed(formed([]))
+        : Effect.map(prune(owner, places, replacedBy(pending)), formed)
+    })
   })
+
+/** The names of the kinds of which these children may replace a child. */
+const replacedBy = (children: ReadonlyArray<Child.Child>): ReadonlySet<string> =>
+  new Set(children.flatMap(({ kind, replaces = [] }) => [kind, ...replaces].map(Resource.nameOf)))
 
 /** Applies the children from the index on, and records their states. Returns whether each is applied. Every no-op reconcile runs it. */
 const settle = (
@@ -340,10 +349,15 @@ interface Superfluous {
   readonly needs: ReadonlyArray<string>
 }
 
-/** Deletes the children at other places. A child that another one needs is deleted after that. */
+/**
+ * Deletes the children at other places. A child that another one needs is deleted after that.
+ *
+ * @param kept the names of the kinds whose children stay, with the children that these need
+ */
 const prune = (
   owner: KubernetesObject,
-  desired: ReadonlyMap<string, Child.Child>
+  desired: ReadonlyMap<string, Child.Child>,
+  kept: ReadonlySet<string> = new Set()
 ): Effect.Effect<ReadonlyArray<Removed>, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
   Effect.withFiberRuntime((fiber) => {
     const { memory, owns } = Context.get(fiber.currentContext as Context.Context<Reconciliation>, Reconciliation)
@@ -357,9 +371,21 @@ const prune = (
         const needs = annotations[Child.afterAnnotation]?.split(",") ?? []
         found.push({ kind, object, place, needs })
       }
-      return found.length === 0 ? Effect.succeed([]) : removeInOrder(owner, found)
+      const superfluous = kept.size === 0 ? found : without(found, kept)
+      return superfluous.length === 0 ? Effect.succeed([]) : removeInOrder(owner, superfluous)
     })
   })
+
+/** The children of other kinds that no child of these kinds needs. */
+const without = (children: ReadonlyArray<Superfluous>, kinds: ReadonlySet<string>): Array<Superfluous> => {
+  const needed = new Set<string>()
+  const isKept = ({ kind, place }: Superfluous) => kinds.has(Resource.nameOf(kind)) || needed.has(place)
+  for (let size = -1; size < needed.size; ) {
+    size = needed.size
+    for (const { needs } of children.filter(isKept)) for (const place of needs) needed.add(place)
+  }
+  return children.filter((child) => !isKept(child))
+}
 
 /** Deletes these children, each after those that need it. */
 const removeInOrder = (

@@ -89,15 +89,19 @@ const collectItems = (
   path: string,
   into: Array<Difference>
 ): void => {
+  const near = finder(have)
   let last = -1
   let isOrdered = true
   const places = want.map((item, index) => {
+    const key = mergeKey(item)
     // If they are in order, each item is the next one.
-    let at = covers(item, have[last + 1]) ? last + 1 : have.findIndex((candidate) => covers(item, candidate))
+    let at = covers(item, have[last + 1])
+      ? last + 1
+      : (near(key, index).find((place) => covers(item, have[place])) ?? -1)
     if (at < 0) {
       const name = identify(item, index)
       const itemPath = `${path}[${label(item, index)}]`
-      at = have.findIndex((candidate, place) => identify(candidate, place) === name)
+      at = near(key, index).find((place) => identify(have[place] ?? null, place) === name) ?? -1
       if (at < 0) into.push({ path: itemPath, want: item, have: undefined })
       else collect(item, have[at], itemPath, into)
     }
@@ -112,11 +116,15 @@ const collectItems = (
 }
 
 /**
- * Whether a server may drop a value because it is the default of its type: `""`, `[]` and `{}`. JSON omits fields that are `undefined`,
- * so an object of such fields is empty.
+ * Whether a server may drop a value because it is the default of its type: `""`, `0`, `false`, `null`, `[]` and `{}`. JSON omits fields
+ * that are `undefined`, so an object of such fields is empty.
  */
 export const isEmpty = (value: Json | undefined): boolean =>
-  value === "" || (isList(value) ? value.length === 0 : isRecord(value) && Object.values(value).every(isAbsent))
+  value === "" ||
+  value === 0 ||
+  value === false ||
+  value === null ||
+  (isList(value) ? value.length === 0 : isRecord(value) && Object.values(value).every(isAbsent))
 
 const isAbsent = (value: Json | undefined): boolean => value === undefined
 
@@ -153,6 +161,45 @@ const mergeKey = (item: Json): string | undefined => {
   return key === undefined ? undefined : String(key)
 }
 
+/** The values of an item by which another one may have its key. */
+const keysOf = (item: Json): ReadonlyArray<string> =>
+  isRecord(item)
+    ? [item.name, item.containerPort, item.port, item.type, item.uid].flatMap((key) => (key == null ? [] : String(key)))
+    : []
+
+/**
+ * A longer list is searched by the keys of its items. Users choose its length, and a comparison of each item with each other one would
+ * stop the program for seconds.
+ */
+export const longest = 32
+
+/** The places in a list at which an item with a key may be. In a long list, an item without a key can only be at its own place. */
+const finder = (items: ReadonlyArray<Json>): ((key: string | undefined, place: number) => ReadonlyArray<number>) => {
+  let all: ReadonlyArray<number> | undefined
+  let index: Map<string, Array<number>> | undefined
+  return (key, place) => {
+    if (items.length <= longest) {
+      all ??= [...items.keys()]
+      return all
+    }
+    if (key === undefined) return place < items.length ? [place] : []
+    index ??= indexOf(items)
+    return index.get(key) ?? []
+  }
+}
+
+const indexOf = (items: ReadonlyArray<Json>): Map<string, Array<number>> => {
+  const index = new Map<string, Array<number>>()
+  for (const [place, item] of items.entries()) {
+    for (const key of keysOf(item)) {
+      const places = index.get(key)
+      if (places === undefined) index.set(key, [place])
+      else if (places.length < longest) places.push(place)
+    }
+  }
+  return index
+}
+
 /**
  * The foreign fields in the parts that the intent owns alone: list items that match no intended item, and map keys that are not
  * intended. Items of a list come last first, so that each pointer stays valid while the ones before it are removed.
@@ -169,7 +216,13 @@ export const foreignFields = (
     const wanted = valueAt(intent, steps)
     if (isList(value)) {
       const intended = isList(wanted) ? wanted : []
-      const foreign = [...value.entries()].filter(([, item]) => !intended.some((want) => isMeant(want, item)))
+      const near = finder(intended)
+      const isIntended = (item: Json, place: number): boolean => {
+        const isAt = (key: string | undefined) => near(key, place).some((at) => isMeant(intended[at] ?? null, item))
+        const keys = keysOf(item)
+        return keys.length === 0 ? isAt(undefined) : keys.some(isAt)
+      }
+      const foreign = [...value.entries()].filter(([place, item]) => !isIntended(item, place))
       if (foreign.length === 0) return []
       const { path, pointer } = placeOf(object, steps)
       return foreign
@@ -203,10 +256,18 @@ export const restoration = (
       const wanted = valueAt(intent, steps)
       const { pointer: path } = placeOf(object, steps)
       if (wanted === undefined || isEmpty(wanted)) return [{ op: "remove", path }]
-      const value =
-        isList(wanted) && isList(have) ? wanted.map((want) => have.find((item) => covers(want, item)) ?? want) : wanted
+      const value = isList(wanted) && isList(have) ? standing(wanted, have) : wanted
       return [{ op: "replace", path, value }]
     })
+
+/** The intended items, each with the defaults of the server if it exists. */
+const standing = (wanted: ReadonlyArray<Json>, have: ReadonlyArray<Json>): ReadonlyArray<Json> => {
+  const near = finder(have)
+  return wanted.map((want, index) => {
+    const at = near(mergeKey(want), index).find((place) => covers(want, have[place]))
+    return (at === undefined ? undefined : have[at]) ?? want
+  })
+}
 
 const indexAt = (value: Json | undefined, step: Exclude<Step, string>): number =>
   isList(value) ? value.findIndex((item) => covers(step, item)) : -1

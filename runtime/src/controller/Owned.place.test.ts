@@ -76,9 +76,8 @@ describe("A name that is taken", () => {
           }
           expect(writes(server)).toEqual([])
           expect(reported.length).toBeGreaterThan(2)
-          expect(reported[0]?.message).toStartWith(
-            `ConfigMap default/a already exists and ${words}: leaving it alone (`
-          )
+          const remedy = words === "has no controller" ? `annotate it with ${adoptAnnotation}=true` : "use another name"
+          expect(reported[0]?.message).toBe(`ConfigMap default/a already exists and ${words} (delete it, or ${remedy})`)
           expect(reported.map((error) => error._tag === "NotOwned" && error.news)).toEqual([
             true,
             ...reported.slice(1).map(() => false)

@@ -2,12 +2,14 @@ import { describe, expect } from "bun:test"
 import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import * as Cache from "../cache/Cache.ts"
 import type * as Cluster from "../client/Cluster.fixture.ts"
 import type { Fields } from "../client/Cluster.fixture.ts"
 import { ConfigMap, Deployment } from "../resource/BuiltIn.ts"
-import type { Desired } from "../resource/KubernetesObject.ts"
+import { type Desired, keyOf } from "../resource/KubernetesObject.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
 import { altering, closable, counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
@@ -493,6 +495,37 @@ describe("A field that another manager takes over", () => {
         expect(server.get(Deployment, "a")?.spec).toMatchObject({
           replicas: 3,
           template: { metadata: { labels: { size: "2" } } }
+        })
+      })
+    )
+  )
+
+  effect(
+    "keeps its value if the child is deleted at that moment",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const reconcile = (owner: Widget) =>
+          Effect.gen(function* () {
+            const isNew = Option.isNone(yield* Cache.get(Deployment, keyOf(owner)))
+            const labels = { app: "a", size: `${owner.spec.size}` }
+            const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "nginx" }] } }
+            const spec = { selector: { matchLabels: { app: "a" } }, template, ...(isNew ? { replicas: 3 } : {}) }
+            const handOver = isNew ? undefined : ({ spec }: Deployment) => ({ spec: { replicas: spec?.replicas } })
+            yield* Owned.apply(owner, Deployment, { metadata: { name: "a" }, spec }, { handOver })
+            return Result.done
+          })
+        yield* run({ owns: [Deployment], reconcile })
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* settle
+        server.faults.on({ verb: "patch", kind: Deployment }, Faults.delayed("1 second"), { times: 1 })
+        server.change(Widget, "a", { spec: { size: 3 } })
+        yield* settle
+        server.remove(Deployment, "a")
+        yield* pass("5 seconds")
+        expect(server.get(Deployment, "a")?.spec).toMatchObject({
+          replicas: 3,
+          template: { metadata: { labels: { size: "3" } } }
         })
       })
     )

@@ -32,14 +32,17 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
   readonly key: string
   /** The controller of that object, such as `Deployment shop`; absent if it has none. */
   readonly holder: string | undefined
+  /** The annotation with which the owner may adopt the object, if any. */
+  readonly adoptAnnotation: string | undefined
   /** True the first time, when an Event is due. */
   readonly news: boolean
 }> {
   override get message(): string {
-    const { holder, key, kind } = this
-    return holder === undefined
-      ? `${kind} ${key} already exists and has no controller: leaving it alone (delete it, or hand it over with the adopt annotation)`
-      : `${kind} ${key} already exists and is controlled by ${holder}: leaving it alone (delete it, or use another name)`
+    const { adoptAnnotation, holder, key, kind } = this
+    const who = holder === undefined ? "has no controller" : `is controlled by ${holder}`
+    const isAdoptable = holder === undefined && adoptAnnotation !== undefined
+    const remedy = isAdoptable ? `annotate it with ${adoptAnnotation}=true` : "use another name"
+    return `${kind} ${key} already exists and ${who} (delete it, or ${remedy})`
   }
 }
 
@@ -139,7 +142,12 @@ const goneOf = (owner: KubernetesObject, { kind }: Resource.Any): OwnerGone =>
   new OwnerGone({ kind, key: keyString(owner.metadata) })
 
 /** Fails with {@link NotOwned} for a child that the owner does not control, and records an Event the first time. */
-export const refuse = (owner: KubernetesObject, kind: Resource.Any, child: KubernetesObject, news: boolean) =>
+export const refuse = (
+  owner: KubernetesObject,
+  kind: Resource.Any,
+  child: KubernetesObject,
+  { adoptAnnotation, news }: { readonly adoptAnnotation?: string | undefined; readonly news: boolean }
+) =>
   Effect.withFiberRuntime<never, NotOwned, EventRecorder.EventRecorder>((fiber) => {
     Recording.current(fiber)?.attribute(Attribute.dependentResult, "left alone")
     const holder = controllerOf(child)
@@ -147,6 +155,7 @@ export const refuse = (owner: KubernetesObject, kind: Resource.Any, child: Kuber
       kind: kind.kind,
       key: keyString(child.metadata),
       holder: holder === undefined ? undefined : `${holder.kind} ${holder.name}`,
+      adoptAnnotation,
       news
     })
     const recorded = news

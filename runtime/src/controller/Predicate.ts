@@ -112,7 +112,7 @@ const facetChanged =
  * For kinds without a generation (ConfigMap, Secret, Service) every update passes.
  */
 export const generationChanged: Predicate = named(
-  "generationChanged: its spec is as it was",
+  "generationChanged: its spec is unchanged",
   (change) =>
     change.object.metadata.generation === undefined ||
     facetChanged(({ metadata }) => `${metadata.generation} ${metadata.deletionTimestamp}`)(change)
@@ -120,13 +120,13 @@ export const generationChanged: Predicate = named(
 
 /** Passes an update that adds, changes or removes a label. */
 export const labelsChanged: Predicate = named(
-  "labelsChanged: its labels are as they were",
+  "labelsChanged: its labels are unchanged",
   facetChanged(({ metadata }) => text(metadata.labels))
 )
 
 /** Passes an update that adds, changes or removes an annotation. */
 export const annotationsChanged: Predicate = named(
-  "annotationsChanged: its annotations are as they were",
+  "annotationsChanged: its annotations are unchanged",
   facetChanged(({ metadata }) => text(metadata.annotations))
 )
 

@@ -25,11 +25,13 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Option from "effect/Option"
 import type * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
 import * as ApiError from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
+import { Exchanges } from "../client/Exchange.ts"
 import { missing, type Permission } from "../client/Permission.ts"
 import * as Refusal from "../client/Refusal.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
@@ -77,7 +79,7 @@ const reportOf = (
   error: unknown,
   resource: Resource.Any,
   object: KubernetesObject,
-  declares: Declares
+  { declares, hide }: { readonly declares: Declares; readonly hide: (text: string) => string }
 ): Report | undefined => {
   if (error instanceof ApiError.Forbidden) {
     const isStatus = missing(error)?.resource === `${resource.plural}/status`
@@ -88,10 +90,10 @@ const reportOf = (
   if (Refusal.isRejection(error) || Refusal.isMistyped(error))
     return { reason: "Invalid", message: Refusal.describe(error) }
   if (Refusal.isDenied(error)) return { reason: "Forbidden", message: Refusal.describe(error) }
-  if (error instanceof Ownership.NotOwned) return report("NotOwned", error.message)
-  if (error instanceof NotServed) return report("NotServed", error.message)
-  if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", error.message)
-  return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
+  if (error instanceof Ownership.NotOwned) return report("NotOwned", hide(error.message))
+  if (error instanceof NotServed) return report("NotServed", hide(error.message))
+  if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", hide(error.message))
+  return isOwnSpec(error, resource, object) ? report("InvalidSpec", hide(messageOf(error))) : undefined
 }
 
 /** The services that a report on an object needs. */
@@ -160,15 +162,18 @@ const warn = (regarding: KubernetesObject, { message: note, reason }: Report) =>
 export const reported =
   (resource: Resource.Any, object: KubernetesObject, declares: Declares) =>
   <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E | TerminalError | Status.Failure, R | Needs> => {
-    const failed = (cause: Cause.Cause<E>): Effect.Effect<never, E | TerminalError | Status.Failure, Needs> => {
+    const failed = (
+      cause: Cause.Cause<E>,
+      hide: (text: string) => string
+    ): Effect.Effect<never, E | TerminalError | Status.Failure, Needs> => {
       const failure = Cause.failureOption(cause)
       if (Option.isNone(failure) && Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
       const error = Option.getOrElse(failure, () => Cause.squash(cause))
       const isUndeclared = error instanceof Undeclared
       const found =
         Option.isNone(failure) && !isUndeclared
-          ? report("InternalError", messageOf(error))
-          : reportOf(error, resource, object, declares)
+          ? report("InternalError", hide(messageOf(error)))
+          : reportOf(error, resource, object, { declares, hide })
       if (found === undefined && (isFleeting(error) || error instanceof Ownership.OwnerGone))
         return Effect.failCause(cause)
       const isFinal = found !== undefined && found.reason !== "Forbidden" && found.reason !== "InternalError"
@@ -197,10 +202,15 @@ export const reported =
             : Effect.failCause(cause)
       })
     }
+    const onFailure = (cause: Cause.Cause<E>) =>
+      Effect.flatMap(Exchanges, (ledger) => {
+        ledger?.suspect(object)
+        return failed(cause, ledger?.hide ?? identity)
+      })
     return Status.conditions(object).some(isReported)
       ? Effect.matchCauseEffect(attempt, {
-          onFailure: failed,
+          onFailure,
           onSuccess: (result) => Effect.as(retract(object), result)
         })
-      : Effect.catchAllCause(attempt, failed)
+      : Effect.catchAllCause(attempt, onFailure)
   }

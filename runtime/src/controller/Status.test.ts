@@ -53,6 +53,22 @@ const touch = (server: Cluster.Cluster, label: string) => {
 
 describe("A status", () => {
   effect(
+    "has messages of at most 32,768 characters, because the API server refuses longer ones",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const message = "x".repeat(40_000)
+        const { reconcile } = wants(() => ({ conditions: [{ ...condition("Ready"), message }] }))
+        yield* run({ reconcile })
+        const [ready] = server.get(Widget, "a")?.status?.conditions ?? []
+        expect(ready?.message).toBe(`${"x".repeat(32_767)}…`)
+        yield* touch(server, "1")
+        expect(patches(server)).toHaveLength(1)
+      })
+    )
+  )
+
+  effect(
     "is sent once, as a merge patch of the changes, and not at all without changes",
     withWorld(({ server }) =>
       Effect.gen(function* () {
@@ -62,7 +78,8 @@ describe("A status", () => {
         yield* run({ reconcile })
         yield* touch(server, "1")
         expect(runs.length).toBeGreaterThan(1)
-        expect(patches(server)).toEqual([{ status: { phase: null, seen: 2 } }])
+        // The API server has set observedGeneration to -1, and nothing wants that.
+        expect(patches(server)).toEqual([{ status: { observedGeneration: null, phase: null, seen: 2 } }])
         const [sent] = server.writes()
         expect(sent?.path).toBe("/apis/example.com/v1/namespaces/default/widgets/a/status")
         expect(sent?.headers["content-type"]).toBe("application/merge-patch+json")
@@ -90,7 +107,10 @@ describe("A status", () => {
             return Result.requeueAfter("1 hour")
           })
         yield* run({ reconcile })
-        expect(patches(server)).toEqual([{ status: { phase: "Working", seen: 1 } }, { status: { seen: 2 } }])
+        expect(patches(server)).toEqual([
+          { status: { observedGeneration: null, phase: "Working", seen: 1 } },
+          { status: { seen: 2 } }
+        ])
       })
     )
   )
@@ -150,7 +170,10 @@ describe("A status", () => {
         })
         yield* run({ reconcile })
         yield* touch(server, "1")
-        expect(patches(server)).toEqual([{ status: { seen: 2 } }, { status: { phase: "Running" } }])
+        expect(patches(server)).toEqual([
+          { status: { observedGeneration: null, seen: 2 } },
+          { status: { phase: "Running" } }
+        ])
         expect(server.get(Widget, "a")?.status).toEqual({ phase: "Running", seen: 2 })
       })
     )
@@ -274,6 +297,22 @@ describe("Conditions", () => {
             Status.update(owner, { conditions: [condition("Ready")] }, { conditionTypes: ["Config"] }),
             Result.done
           )
+        )
+        yield* run({ reconcile })
+        expect(conditionsOf(server)).toEqual(["Ready True", "theirs/One True"])
+      })
+    )
+  )
+
+  effect(
+    "of the controller's own types go with the progress of an object that lacks them",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const conditions = [condition("Config"), condition("theirs/One")].map((one) => ({ ...one }))
+        server.put(Widget, { ...widget("a"), status: { conditions } })
+        const facts = { reason: "Available", message: "it answers" }
+        const { reconcile } = counted((_, owner) =>
+          Effect.as(Status.ready(owner, facts, { seen: 1 }, { conditionTypes: ["Config"] }), Result.done)
         )
         yield* run({ reconcile })
         expect(conditionsOf(server)).toEqual(["Ready True", "theirs/One True"])

@@ -25,6 +25,7 @@ import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
 import { type ApiError, NotFound } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
+import { Exchanges, type Ledger } from "../client/Exchange.ts"
 import * as Patch from "../client/Patch.ts"
 import * as Condition from "../resource/Condition.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
@@ -32,6 +33,7 @@ import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesO
 import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import type { StructuralSchema } from "../resource/StructuralSchema.ts"
+import * as Text from "../resource/Text.ts"
 import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
@@ -72,7 +74,8 @@ export interface Options {
  * Lists, and parts in which the kind keeps unknown fields, are replaced.
  *
  * A condition without `lastTransitionTime` keeps that of the condition before it while its status is the same, and otherwise gets the
- * current time. Its `observedGeneration` defaults to the generation of the object.
+ * current time. Its `observedGeneration` defaults to the generation of the object. `update` cuts a message to 32,768 characters, because
+ * the API server refuses a longer one.
  *
  * Fails with `OwnerGone` if the object was deleted: the attempt ends, and no attempt follows until the cache has the deletion. Fails
  * with `NotFound` if the CRD has no status subresource. Fails with `Conflict` if a patch with conditions meets an object that has
@@ -100,7 +103,7 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
     const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
     const reconciliation = Context.get(services, Reconciliation)
     const { resource, memory } = reconciliation
-    const intent = Drift.json(desired)
+    const intent = shortened(concealed(Drift.json(desired), Context.get(fiber.currentContext, Exchanges)))
     if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
     return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object)), (found) => {
       // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
@@ -118,6 +121,18 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
     })
   })
 
+/** A status whose conditions do not quote Secrets of the reconcile. */
+const concealed = (status: Drift.Fields, ledger: Ledger | undefined): Drift.Fields => {
+  const { conditions } = status
+  if (ledger?.hasSecrets() !== true || !isList(conditions)) return status
+  const shown = conditions.map((each) =>
+    Drift.isRecord(each) && typeof each.message === "string" ? { ...each, message: ledger.hide(each.message) } : each
+  )
+  return { ...status, conditions: shown }
+}
+
+const isList = (value: Drift.Json | undefined): value is ReadonlyArray<Drift.Json> => Array.isArray(value)
+
 /** A status with conditions. */
 interface Conditional {
   readonly conditions?: ReadonlyArray<Condition.Condition>
@@ -128,8 +143,8 @@ type Others<S> = Omit<Desired<S>, "conditions" | "observedGeneration"> & {
   readonly conditions?: ReadonlyArray<Condition.Draft>
 }
 
-/** The other fields as a parameter, optional if the status requires none. */
-type Rest<S> = {} extends Others<S> ? [others?: Others<S>] : [others: Others<S>]
+/** The other fields as a parameter, optional if the status requires none, and the options of {@link update}. */
+type Rest<S> = {} extends Others<S> ? [others?: Others<S>, options?: Options] : [others: Others<S>, options?: Options]
 
 /**
  * Sets the status to that of an object in this progress: the conditions of kstatus, `observedGeneration` if the kind declares it, and
@@ -147,13 +162,13 @@ type Rest<S> = {} extends Others<S> ? [others?: Others<S>] : [others: Others<S>]
 export const progress = <S extends Conditional>(
   object: KubernetesObject & { readonly status?: S },
   progress: Progress.Progress,
-  ...[others]: Rest<NoInfer<S>>
+  ...[others, options]: Rest<NoInfer<S>>
 ): Writing =>
   Effect.flatMap(Reconciliation, ({ resource }) => {
     const { generation = 0 } = object.metadata
     const observed = declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
     const conditions = [...Progress.conditionsOf(progress), ...(others?.conditions ?? [])]
-    return set(object, { ...others, ...observed, conditions })
+    return set(object, { ...others, ...observed, conditions }, options)
   })
 
 /**
@@ -264,7 +279,7 @@ const unwritten = (object: KubernetesObject, error: NotFound) =>
   })
 
 /**
- * Whether the status of a kind declares such a field; `undefined` for a kind without a schema in the program.
+ * Whether the status of a kind declares such a field; undefined if the program has no schema of the kind.
  *
  * @internal
  */
@@ -287,7 +302,7 @@ export const conditions = (object: KubernetesObject): ReadonlyArray<Condition.Co
   conditionsOf(statusOf(object))
 
 /**
- * The cached object with own writes; none if it is gone.
+ * The cached object with own writes; `None` if it is gone.
  *
  * @internal
  */
@@ -323,6 +338,20 @@ const isCondition = (entry: Drift.Json): entry is Condition.Condition =>
 
 /** The conditions to write. Conditions of kstatus exist only while they are desired. */
 export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconciling, Condition.Stalled]
+
+/** With messages that the API server accepts. They may have texts of users, and it would refuse the whole status. */
+const shortened = (desired: Drift.Fields): Drift.Fields => {
+  const conditions = conditionsOf(desired)
+  return conditions.some(({ message }) => isLong(message))
+    ? { ...desired, conditions: conditions.map((each): Drift.Json => ({ ...each, message: clipped(each.message) })) }
+    : desired
+}
+
+// An entry of another type than the schema may lack the message.
+const isLong = (message: string | undefined): boolean => (message ?? "").length > Condition.longestMessage
+
+const clipped = (message: string): string =>
+  isLong(message) ? Text.clip(message, Condition.longestMessage - 1) : message
 
 const isDated = ({ lastTransitionTime }: Partial<Condition.Condition>): boolean => lastTransitionTime !== undefined
 

@@ -234,6 +234,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           exit === undefined
             ? Outcome.Vanished()
             : outcomeOf(exit, { interrupted: turn.isEnding, server: reachability.server })
+        if (object !== undefined && "error" in outcome) ledger.suspect(object)
         const settled = settle(shared, item, outcome, { generation, root, clock, reachability })
         const next = Effect.isEffect(settled) ? yield* settled : settled
         queue.done(item.key, ledger.versions())
@@ -266,6 +267,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           reads: ledger.cachedReads(),
           memory: entries,
           corrections,
+          hide: ledger.hide,
           changes,
           root
         }

@@ -23,6 +23,7 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
+import { Exchanges } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import * as Patch from "../client/Patch.ts"
 import * as Bounded from "../resource/Bounded.ts"
@@ -202,7 +203,7 @@ export const make = (options: {
       const namespace = regarding.namespace ?? "default"
       // Unique for the lifetime of an Event, with the same prefix for one object to keep listings readable.
       const name = `${regarding.name.slice(0, 220).replace(/(?<![-.])[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
-      remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
+      store(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
         metadata: { namespace, name, ...(pending.annotations !== undefined && { annotations: pending.annotations }) },
         eventTime: Time.micros(pending.at + pending.micros / 1000),
@@ -216,7 +217,7 @@ export const make = (options: {
       })
     }
 
-    const remember = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, mostSeries)
+    const store = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, mostSeries)
 
     const lost = (error: { readonly message: string }, count = 1) =>
       Effect.suspend(() => {
@@ -338,7 +339,7 @@ export const make = (options: {
                 type,
                 reason: cut(entry.reason, 128),
                 action: cut(entry.action ?? "Reconcile", 128),
-                note: cut(entry.note, 1024),
+                note: cut(Context.get(context, Exchanges)?.hide(entry.note) ?? entry.note, 1024),
                 controller: Context.get(context, FieldManager),
                 ...now()
               }

@@ -152,7 +152,7 @@ const questionOf = ({ extra, groups, uid, username }: User, path: string, verb: 
 const tokenOf = ({ headers }: Request): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1]
 
-/** The claims in the middle part of a JWT; undefined if it has none. */
+/** The claims in the middle part of a JWT; undefined if that part has no claims. */
 const claimsOf = (token: string): { readonly exp?: unknown } | undefined => {
   const payload = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1]
   if (payload === undefined) return undefined

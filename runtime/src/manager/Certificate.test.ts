@@ -128,9 +128,9 @@ describe("The certificate of a folder", () => {
         const { dir, put } = yield* mounted
         put(pair("a"))
         spoil(dir)
-        const { message: told } = yield* Effect.flip(load(dir))
-        expect(told).toMatch(message)
-        expect(told).not.toContain("secret")
+        const { message: text } = yield* Effect.flip(load(dir))
+        expect(text).toMatch(message)
+        expect(text).not.toContain("secret")
       })
     )
   }

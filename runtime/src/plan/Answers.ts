@@ -1,4 +1,5 @@
 /** Responses that a plan gives in place of an API server. */
+import * as Answer from "../client/Answer.ts"
 import * as ApiError from "../client/ApiError.ts"
 import { infoOf, type Request } from "../client/Request.ts"
 import type { Response } from "../client/Response.ts"
@@ -68,6 +69,6 @@ export const echo = (request: Request): Response => {
   return json(request.method === "POST" ? 201 : 200, { ...object, metadata: { uid: "ignored", ...meta } })
 }
 
-/** The error in one line, for the reason of an unknown part of a plan. */
+/** The error in one line without the values of Secrets in the request, for the reason of an unknown part of a plan. */
 export const reasonOf = (request: Request, { body, status }: Response): string =>
-  ApiError.fromResponse(infoOf(request), { status, headers, body }).message
+  ApiError.fromResponse(infoOf(request), { status, headers, body }, Answer.hiding(request)).message

@@ -78,6 +78,41 @@ describe("The fields between two states", () => {
   })
 })
 
+test("The values of fields and variables with names of secrets are hidden", () => {
+  const object = {
+    spec: {
+      password: "x",
+      tokens: 3,
+      annotations: { "access-token": "x" },
+      env: [
+        { name: "DB_PASSWORD", value: "x" },
+        { name: "TOKEN_FILE", value: "/x" }
+      ]
+    }
+  }
+  expect(Fields.of("Thing", object)).toEqual([
+    { path: "spec.annotations.access-token", to: "<redacted>" },
+    { path: "spec.env[DB_PASSWORD].name", to: "DB_PASSWORD" },
+    { path: "spec.env[DB_PASSWORD].value", to: "<redacted>" },
+    { path: "spec.env[TOKEN_FILE].name", to: "TOKEN_FILE" },
+    { path: "spec.env[TOKEN_FILE].value", to: "/x" },
+    { path: "spec.password", to: "<redacted>" },
+    { path: "spec.tokens", to: 3 }
+  ])
+})
+
+test("Fields.withoutCopies hides values at any depth", () => {
+  const fields = [
+    { path: "data.a", from: "a secret value", to: [{ b: "secret value" }, 1, null] },
+    { path: "data.b", to: "open" }
+  ]
+  const replaced = (text: string) => text.replaceAll("secret value", "*")
+  expect(Fields.withoutCopies(fields, { replaced })).toEqual([
+    { path: "data.a", from: "a *", to: [{ b: "*" }, 1, null] },
+    { path: "data.b", to: "open" }
+  ])
+})
+
 test("Fields.of a new object are the fields of the request", () => {
   const object = {
     apiVersion: "v1",

@@ -1,10 +1,12 @@
 /**
  * The fields of an object that a write changes, by path: `spec.template.spec.containers[app].image`.
  *
- * The fields that only the API server sets do not count, such as `metadata.resourceVersion`. The values of Secrets are hidden.
+ * The fields that only the API server sets do not count, such as `metadata.resourceVersion`. The values of Secrets are hidden, and those of
+ * fields and variables with names such as `password`. {@link withoutCopies} hides copies of the values of Secrets.
  */
 import * as Drift from "../controller/Drift.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
+import * as SecretValues from "../telemetry/SecretValues.ts"
 
 /** A field before and after a write. An absent value is `undefined`. */
 export interface Field {
@@ -89,10 +91,47 @@ const hide = (field: Field): Field => ({
 /** The annotation of `kubectl apply` repeats the object, with all its values. */
 const lastApplied = "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]"
 
-const hidden = (kind: string, fields: ReadonlyArray<Field>): ReadonlyArray<Field> =>
-  kind === "Secret"
-    ? fields.map((field) => (isSecretValue(field) || field.path === lastApplied ? hide(field) : field))
-    : fields
+/** The name of the field at a path, or that of the variable whose `value` it is. */
+const nameAt = (path: string): string => {
+  const named = isVariable(path) ? path.slice(0, -".value".length) : path
+  return named.endsWith("]") ? named.slice(named.lastIndexOf("[") + 1, -1) : named.slice(named.lastIndexOf(".") + 1)
+}
+
+const isVariable = (path: string): boolean => path.endsWith("].value")
+
+const isNamedSecret = ({ from, path, to }: Field): boolean => {
+  const name = nameAt(path)
+  return isVariable(path)
+    ? SecretValues.secretVariable.test(name)
+    : Secrecy.isSecretField(name, from) || Secrecy.isSecretField(name, to)
+}
+
+const hidden = (kind: string, fields: ReadonlyArray<Field>): ReadonlyArray<Field> => {
+  const isSecret = (field: Field): boolean =>
+    isNamedSecret(field) || (kind === "Secret" && (isSecretValue(field) || field.path === lastApplied))
+  return fields.some(isSecret) ? fields.map((field) => (isSecret(field) ? hide(field) : field)) : fields
+}
+
+const without = (value: Drift.Json | undefined, replaced: (text: string) => string): Drift.Json | undefined => {
+  if (typeof value === "string") return replaced(value)
+  if (isList(value)) return value.map((item) => without(item, replaced) ?? null)
+  return Drift.isRecord(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, member]) => [key, without(member, replaced)]))
+    : value
+}
+
+/** The fields without copies of the values of Secrets. */
+export const withoutCopies = (
+  fields: ReadonlyArray<Field>,
+  values: Pick<SecretValues.SecretValues, "replaced">
+): ReadonlyArray<Field> => {
+  const replaced = (text: string): string => values.replaced(text, () => Secrecy.hidden)
+  return fields.map(({ from, path, to }) => ({
+    path,
+    ...(from !== undefined && { from: without(from, replaced) }),
+    ...(to !== undefined && { to: without(to, replaced) })
+  }))
+}
 
 /** API servers return the members of an object in different orders. */
 const byPath = (one: Field, other: Field): number => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0)

@@ -27,8 +27,10 @@ import type { Runner } from "../controller/Runner.ts"
 import * as Manager from "../manager/Manager.ts"
 import type * as CustomResource from "../resource/CustomResource.ts"
 import * as Time from "../resource/Time.ts"
+import * as SecretValues from "../telemetry/SecretValues.ts"
 import * as Definitions from "./Definitions.ts"
 import * as Endings from "./Endings.ts"
+import * as Fields from "./Fields.ts"
 import * as Manifests from "./Manifests.ts"
 import * as ReadOnly from "./ReadOnly.ts"
 import * as Replica from "./Replica.ts"
@@ -148,8 +150,14 @@ export const make = <R, E>(
     let isRecording = false
     const installs = settings.installCrds ?? false
     const own = Definitions.own(kinds)
+    const secrets = SecretValues.make()
     const serve = yield* ServedKinds.make({ client, simulation, own, installs })
-    const snapshot = yield* Snapshot.make(client, simulation, (target) => installs && own(target) !== undefined)
+    const snapshot = yield* Snapshot.make(
+      client,
+      simulation,
+      (target) => installs && own(target) !== undefined,
+      secrets
+    )
     const transport = yield* Replica.make({
       live,
       simulation,
@@ -157,6 +165,7 @@ export const make = <R, E>(
       snapshot,
       endings,
       dryRuns,
+      secrets,
       wrote: (write) => void (isRecording && writes.push(write)),
       failed: (error) => Deferred.fail(failure, error)
     })
@@ -208,7 +217,10 @@ export const make = <R, E>(
           complete: ![...unstarted, ...late].some(({ controller }) => controller === name)
         }
       }),
-      writes: sorted(writes, controllers),
+      writes: sorted(writes, controllers).map((write) => ({
+        ...write,
+        fields: Fields.withoutCopies(write.fields, secrets)
+      })),
       unknown: sorted(
         [
           ...unstarted,

@@ -14,6 +14,7 @@ import type { Response } from "../client/Response.ts"
 import * as Transport from "../client/Transport.ts"
 import { Reconciliation } from "../controller/Reconciliation.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
+import type * as SecretValues from "../telemetry/SecretValues.ts"
 import * as Answers from "./Answers.ts"
 import * as DryRun from "./DryRun.ts"
 import * as Endings from "./Endings.ts"
@@ -33,6 +34,8 @@ export interface Options {
   readonly endings: Endings.Endings
   /** Whether a dry run in the cluster decides the first write of each object. */
   readonly dryRuns: boolean
+  /** Learns the values of the written Secrets. */
+  readonly secrets: Pick<SecretValues.SecretValues, "learn">
   /** Receives each write that changes an object. */
   readonly wrote: (write: Write.Write) => void
   /** Receives the error that makes the plan impossible. */
@@ -117,9 +120,9 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
         target: { apiVersion, kind, ...(namespace !== "" && { namespace }), name },
         ...(subresource !== "" && { subresource })
       }
-      const write = isLease(target)
-        ? undefined
-        : Write.of(request, place, before, simulation.find(target, namespace, name))
+      const after = simulation.find(target, namespace, name)
+      options.secrets.learn(after, Target.isSecrets(target))
+      const write = isLease(target) ? undefined : Write.of(request, place, before, after)
       if (write === undefined) return
       const by = reconcile && { controller: reconcile.controller, object: Endings.objectOf(reconcile) }
       options.wrote({ ...by, ...write })

@@ -45,13 +45,13 @@ export interface Failure {
   readonly isFinal: boolean
 }
 
-const failureOf = ({ next, outcome }: Attempt): Failure | undefined => {
+const failureOf = ({ hide, next, outcome }: Attempt): Failure | undefined => {
   switch (outcome._tag) {
     case "Terminal":
-      return { message: Secrecy.masked(messageOf(outcome.error)), isFinal: true }
+      return { message: Secrecy.masked(hide(messageOf(outcome.error))), isFinal: true }
     case "Failed":
     case "Unreachable":
-      return { message: Secrecy.masked(messageOf(outcome.error)), isFinal: next._tag === "GiveUp" }
+      return { message: Secrecy.masked(hide(messageOf(outcome.error))), isFinal: next._tag === "GiveUp" }
     default:
       return undefined
   }

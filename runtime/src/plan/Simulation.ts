@@ -30,7 +30,7 @@ export interface Simulation {
   readonly collectionOf: (apiVersion: string, kind: string) => Collection | undefined
   /** Stores an object as another API server returned it. Watches show it. */
   readonly load: (collection: Collection, object: object) => void
-  /** The stored object; undefined if there is none. Do not change it. */
+  /** The stored object; undefined if it does not exist. Do not change it. */
   readonly find: (collection: Collection, namespace: string, name: string) => object | undefined
 }
 

@@ -7,6 +7,7 @@ import * as Either from "effect/Either"
 import type * as Scope from "effect/Scope"
 import type { ApiError } from "../client/ApiError.ts"
 import type { Response } from "../client/Response.ts"
+import type * as SecretValues from "../telemetry/SecretValues.ts"
 import * as Live from "./Live.ts"
 import * as Once from "./Once.ts"
 import type { Collection, Simulation } from "./Simulation.ts"
@@ -71,11 +72,13 @@ const selectorsOf = ({ query }: Target.Target): ReadonlyArray<readonly [string, 
  * The copies for one plan.
  *
  * @param isInstalled whether the plan installs the CRD of a kind, which the cluster then need not serve
+ * @param secrets learns the values of the copied Secrets
  */
 export const make = (
   client: Live.Reader,
   simulation: Simulation,
-  isInstalled: (target: Target.Target) => boolean
+  isInstalled: (target: Target.Target) => boolean,
+  secrets: Pick<SecretValues.SecretValues, "learn">
 ): Effect.Effect<Snapshot, never, Scope.Scope> =>
   Effect.map(Once.make<Response | undefined, ApiError>(), (once) => {
     const touched = new Set<string>()
@@ -94,6 +97,7 @@ export const make = (
     const isThere = (target: Target.Target): boolean => touched.has(Target.keyOf(target)) || found(target) !== undefined
 
     const store = (target: Target.Target, object: Wire): void => {
+      secrets.learn(object, Target.isSecrets(target))
       simulation.load(target, object)
       const inMemory = found(target)?.metadata.resourceVersion
       const inCluster = object.metadata.resourceVersion

@@ -36,6 +36,10 @@ export const of = ({ path }: Pick<Request, "path">): Target | undefined => {
   }
 }
 
+/** Whether a collection is that of Secrets. */
+export const isSecrets = ({ group, plural }: Pick<Collection, "group" | "plural">): boolean =>
+  group === "" && plural === "secrets"
+
 /** The path of a collection, in one namespace or in all. */
 export const collectionPath = ({ group, namespace, plural, version }: Omit<Target, "name" | "subresource" | "query">) =>
   [

@@ -687,8 +687,8 @@ effect("done and putBack ignore keys that are not running", () =>
     queue.add("a", "again")
     queue.done("a")
     queue.putBack(item)
-    queue.done("stranger")
-    queue.putBack({ ...item, key: "stranger" })
+    queue.done("unknown")
+    queue.putBack({ ...item, key: "unknown" })
     expect((yield* next(queue)).triggers).toEqual(["again"])
     const waiting = yield* Effect.fork(queue.take)
     yield* settle

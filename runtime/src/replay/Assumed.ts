@@ -4,9 +4,9 @@
  */
 import type { Request } from "../client/Request.ts"
 import * as Drift from "../controller/Drift.ts"
-import { jsonOf } from "../manager/recordings/Document.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
+import { jsonOf } from "../telemetry/SecretValues.ts"
 
 /** A response, and the state of the object after it; null if the object is gone. */
 export interface Assumed {

@@ -14,6 +14,7 @@ import * as Target from "../plan/Target.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Assumed from "./Assumed.ts"
 import type { Known } from "./Known.ts"
+import * as Lineage from "./Lineage.ts"
 import type { RecordedTime } from "./RecordedTime.ts"
 import type { Source, Trail } from "./Trail.ts"
 import * as Writes from "./Writes.ts"
@@ -24,6 +25,7 @@ export interface Options {
   readonly known: Known
   readonly trail: Trail
   readonly time: RecordedTime
+  readonly lineage: Lineage.Lineage
 }
 
 /** The transport, and the writes that differ from the recording. */
@@ -61,8 +63,12 @@ const placeOf = ({ group, name, namespace, plural }: Target.Target, named = name
 const isObject = (body: unknown): body is KubernetesObject =>
   typeof body === "object" && body !== null && "metadata" in body && Reflect.get(body, "kind") !== "Status"
 
+/** Whether a request had ended before the other one began. Recordings of older programs do not say. */
+const isBefore = (one: RequestDocument, other: RequestDocument): boolean =>
+  one.order !== undefined && other.order !== undefined && one.order.ended <= other.order.began
+
 /** The transport for a recording. */
-export const make = ({ document, known, time, trail }: Options): Recorded => {
+export const make = ({ document, known, lineage, time, trail }: Options): Recorded => {
   const { requests, server } = document
   const used = new Set<RequestDocument>()
   const differences: Array<Writes.Difference> = []
@@ -70,6 +76,17 @@ export const make = ({ document, known, time, trail }: Options): Recorded => {
   /** The answers by the requests of the client: a retry is the same request. */
   const answers = new WeakMap<object, Answer>()
   let writes = 0
+  /** The recorded writes that the replay has sent, in its own order. */
+  const sent: Array<{ readonly write: RequestDocument; readonly at: Lineage.Moment }> = []
+
+  /** Compares the order of a write with that of the recording. */
+  const placed = (write: RequestDocument, at: Lineage.Moment): void => {
+    const before = sent.find((one) => Lineage.follows(at, one.at) && isBefore(write, one.write))?.write
+    sent.push({ write, at })
+    if (before === undefined) return
+    const { method, path } = write
+    differences.push({ difference: "moved", method, path, fields: [], after: `${before.method} ${before.path}` })
+  }
 
   const alike = ({ method, path }: Request): ReadonlyArray<RequestDocument> =>
     requests.filter((each) => each.method === method && each.path === path)
@@ -134,15 +151,21 @@ export const make = ({ document, known, time, trail }: Options): Recorded => {
     )
   }
 
-  const write = (request: Request): Answer => {
+  const write = (request: Request, at: Lineage.Moment): Answer => {
     writes++
     const { method, path } = request
     const body = Writes.bodyOf(request)
     const unused = alike(request).filter((each) => !used.has(each))
     const same = unused.find((each) => comparison.fields(each.body, body).length === 0)
-    if (same !== undefined) return recorded(request, same)
+    if (same !== undefined) {
+      placed(same, at)
+      return recorded(request, same)
+    }
     const [other] = unused
-    if (other !== undefined) used.add(other)
+    if (other !== undefined) {
+      used.add(other)
+      placed(other, at)
+    }
     differences.push(
       other === undefined
         ? { difference: "added", method, path, fields: Writes.stated(body) }
@@ -161,12 +184,12 @@ export const make = ({ document, known, time, trail }: Options): Recorded => {
   }
 
   const send = (request: Request): Answer =>
-    Effect.suspend(() => {
+    Effect.withFiberRuntime((fiber) => {
       time.stir()
       const { sendings } = request
       const known = sendings === undefined ? undefined : answers.get(sendings)
       if (known !== undefined) return known
-      const answer = request.method === "GET" ? read(request) : write(request)
+      const answer = request.method === "GET" ? read(request) : write(request, lineage.momentOf(fiber))
       if (sendings !== undefined) answers.set(sendings, answer)
       return answer
     })

@@ -39,6 +39,7 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Known from "./Known.ts"
+import * as Lineage from "./Lineage.ts"
 import * as RecordedCache from "./RecordedCache.ts"
 import * as RecordedTime from "./RecordedTime.ts"
 import * as RecordedTransport from "./RecordedTransport.ts"
@@ -76,11 +77,11 @@ export interface Settings {
   readonly begin?: (() => void) | undefined
 }
 
-/** The delays of two runs differ by the time until the reconcile computes them. */
+/** The delays of two runs differ by the time until the reconcile computes them. The time of a replay has no pauses of the process. */
 const graceMillis = 1000
 
-const isSameEnding = (now: ReplayEnding, { ending, finishedAt, startedAt }: Document): boolean => {
-  const most = Date.parse(finishedAt) - Date.parse(startedAt) + graceMillis
+const isSameEnding = (now: ReplayEnding, { ending, finishedAt }: Document, endedAt: number): boolean => {
+  const most = Math.max(0, Date.parse(finishedAt) - endedAt) + graceMillis
   return (
     now.outcome === ending.outcome &&
     now.message === ending.message &&
@@ -176,7 +177,8 @@ export const make = <R, E>(
     const trail = Trail.make()
     const known = Known.make(document)
     const time = yield* RecordedTime.make(Date.parse(document.startedAt))
-    const recorded = RecordedTransport.make({ document, known, time, trail })
+    const lineage = Lineage.make()
+    const recorded = RecordedTransport.make({ document, known, time, trail, lineage })
     const outside = (what: string) =>
       Effect.suspend(() => {
         trail.stop(`a replay has no effect outside of the cluster: ${what}`)
@@ -217,7 +219,7 @@ export const make = <R, E>(
         Effect.provideService(Outside, outside)
       )
       // On a fiber of its own, so that those that it forks end with it.
-      return yield* Effect.flatMap(Effect.fork(attempt), Fiber.await)
+      return yield* Effect.flatMap(Effect.fork(lineage.within(attempt)), Fiber.await)
     }).pipe(
       Effect.provideService(Transport, recorded.transport),
       Effect.provideService(Metrics.Metrics, Metrics.make()),
@@ -250,7 +252,10 @@ export const make = <R, E>(
         redacted,
         omitted
       },
-      same: isSameEnding(ending, document) && differences.length === 0 && trail.missing().length === 0,
+      same:
+        isSameEnding(ending, document, time.clock.unsafeCurrentTimeMillis()) &&
+        differences.length === 0 &&
+        trail.missing().length === 0,
       steps: trail.steps(),
       writes: recorded.writes(),
       ending,

@@ -46,10 +46,12 @@ const endingOf = ({ afterMillis, message, outcome }: ReplayEnding): string => {
 const titles: { readonly [difference in Difference["difference"]]: string } = {
   changed: "~",
   added: "+",
+  moved: ">",
   missing: "-"
 }
 
-const differenceLines = ({ difference, fields, method, path }: Difference): ReadonlyArray<string> => {
+const differenceLines = ({ after, difference, fields, method, path }: Difference): ReadonlyArray<string> => {
+  if (after !== undefined) return [`  ${titles[difference]} ${method} ${path}`, `      after ${after}`]
   const lines = fields
     .slice(0, mostFields)
     .map(({ from, path, to }) =>
@@ -94,7 +96,7 @@ export const render = (report: Report): string => {
     ...(differences.length === 0
       ? []
       : [
-          "Writes that differ (+ only now, - only in the recording, ~ recorded -> now):",
+          "Writes that differ (+ only now, - only in the recording, ~ recorded -> now, > now after the other):",
           ...differences.flatMap(differenceLines).map(line)
         ]),
     verdictOf(report),

@@ -2,18 +2,24 @@
 import type { Request } from "../client/Request.ts"
 import type * as Drift from "../controller/Drift.ts"
 import { intentAnnotation } from "../controller/Intent.ts"
-import { type Document, isSecretPath, jsonOf, type RequestDocument } from "../manager/recordings/Document.ts"
+import type { Document, RequestDocument } from "../manager/recordings/Document.ts"
 import * as Redaction from "../manager/recordings/Redaction.ts"
 import * as Fields from "../plan/Fields.ts"
+import { isSecretPath, jsonOf } from "../telemetry/SecretValues.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 
-/** A write that differs. `changed`: the body differs in these fields. `added`: only the replay has it. `missing`: only the recording. */
+/**
+ * A write that differs. `changed`: the body differs in these fields. `added`: only the replay has it. `missing`: only the recording. `moved`: it
+ * follows another write that followed it in the recording.
+ */
 export interface Difference {
-  readonly difference: "changed" | "added" | "missing"
+  readonly difference: "changed" | "added" | "missing" | "moved"
   readonly method: string
   readonly path: string
   /** `from` is the recorded value. */
   readonly fields: ReadonlyArray<Fields.Field>
+  /** The write that a `moved` one follows: its method and path. */
+  readonly after?: string | undefined
 }
 
 /** Whether a method writes. */

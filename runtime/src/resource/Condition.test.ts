@@ -68,7 +68,7 @@ describe("Condition.set", () => {
   })
 
   test("sets several conditions", () => {
-    const stalled = Condition.true(Condition.Stalled, { reason: "NotOwned", message: "a stranger's" })
+    const stalled = Condition.true(Condition.Stalled, { reason: "NotOwned", message: "another owner's" })
     const conditions = Condition.set([available], [Condition.false(Condition.Ready, facts), stalled], now)
     expect(conditions.map(({ type, status }) => [type, status])).toEqual([
       ["Available", "True"],

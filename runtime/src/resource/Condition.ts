@@ -14,6 +14,13 @@ export const Reconciling = "Reconciling"
 /** The controller cannot reach the spec until a user acts. Present only with status True. */
 export const Stalled = "Stalled"
 
+/**
+ * The most characters of a message.
+ *
+ * @internal
+ */
+export const longestMessage = 32_768
+
 /** The schema of one condition, with the patterns and lengths of Kubernetes. */
 export const schema = Schema.Struct({
   type: Schema.String.pipe(
@@ -36,7 +43,9 @@ export const schema = Schema.Struct({
     Schema.length({ min: 1, max: 1024 }),
     Schema.pattern(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
   ).annotations({ description: "Why, in one CamelCase word for programs." }),
-  message: Schema.String.pipe(Schema.maxLength(32_768)).annotations({ description: "Why, in words for people." })
+  message: Schema.String.pipe(Schema.maxLength(longestMessage)).annotations({
+    description: "Why, in words for people."
+  })
 })
 
 /** One condition. */

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { Schema } from "effect"
 import * as Crd from "./Crd.ts"
 import * as CustomResource from "./CustomResource.ts"
@@ -149,4 +149,23 @@ test("The CRD has the declared subresources", () => {
     status: {},
     scale: { specReplicasPath: ".spec.size", statusReplicasPath: ".status.size" }
   })
+})
+
+describe("The default status of a CRD", () => {
+  const observedGeneration = Schema.optionalWith(Schema.Int, { exact: true })
+  const defaultOf = <A, I>(status: Schema.Schema<A, I>) => {
+    const kind = { group: "example.com", version: "v1", kind: "Box", spec: Schema.Struct({}) }
+    const crd = Crd.of(CustomResource.make({ ...kind, status }))
+    return crd.spec.versions[0]?.schema?.openAPIV3Schema?.properties?.status?.default
+  }
+  test("says that no generation was observed", () =>
+    expect(defaultOf(Schema.Struct({ observedGeneration }))).toEqual({ observedGeneration: -1 }))
+  test("is absent without observedGeneration", () =>
+    expect(defaultOf(Schema.Struct({ phase: Schema.optional(Schema.String) }))).toBeUndefined())
+  test("is absent if another field is required", () =>
+    expect(defaultOf(Schema.Struct({ observedGeneration, phase: Schema.String }))).toBeUndefined())
+  test("is absent if observedGeneration must not be negative", () =>
+    expect(defaultOf(Schema.Struct({ observedGeneration: Schema.optional(Schema.NonNegativeInt) }))).toBeUndefined())
+  test("is absent if observedGeneration is a string", () =>
+    expect(defaultOf(Schema.Struct({ observedGeneration: Schema.optional(Schema.String) }))).toBeUndefined())
 })

@@ -16,7 +16,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type { Rule } from "./Field.ts"
 import * as FieldPath from "./FieldPath.ts"
 import { InvalidDefinition } from "./InvalidDefinition.ts"
@@ -86,7 +86,10 @@ export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
   readonly description?: string | undefined
   /** The fields that users write. {@link check} fails if a CRD cannot express them. */
   readonly spec: Schema.Schema<Spec, SpecEncoded>
-  /** Adds the status subresource. */
+  /**
+   * Adds the status subresource. If this schema declares `observedGeneration` and accepts `{ observedGeneration: -1 }`, the API server
+   * gives each object without a status this status. So kstatus takes a new object for `InProgress`, and not for `Current`.
+   */
   readonly status?: Schema.Schema<Status, StatusEncoded> | undefined
   /** The columns of `kubectl get` after the name. Default: only the age. */
   readonly columns?: ReadonlyArray<Column> | undefined
@@ -254,7 +257,7 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
     properties: {
       ...metadataFor(options.rules ?? []),
       spec: part(options.spec, "spec"),
-      ...(options.status === undefined ? {} : { status: part(options.status, "status") })
+      ...(options.status === undefined ? {} : { status: initiated(part(options.status, "status"), options.status) })
     },
     required: ["spec"],
     ...(options.rules === undefined ? {} : { "x-kubernetes-validations": options.rules })
@@ -265,6 +268,16 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
     columns: (options.columns ?? []).map((column) => ({ ...column, type: columnType(kind, schema, column) }))
   }
 }
+
+/** The status before the first reconcile, as Flux defines it for its kinds. No generation is negative, so kstatus waits. */
+const unobserved = { observedGeneration: -1 }
+
+/** The compiled schema of a status, with the status of a new object as the default. The API server rejects a default that does not fit. */
+const initiated = (compiled: StructuralSchema, status: Schema.Schema.All): StructuralSchema =>
+  compiled.properties?.observedGeneration !== undefined &&
+  Either.isRight(ParseResult.decodeUnknownEither(Schema.make<unknown>(status.ast))(unobserved))
+    ? finished({ ...compiled, default: unobserved })
+    : compiled
 
 /** The server knows the fields of metadata, so the schema has them only for a rule that reports its error at the name. */
 const metadataFor = (rules: ReadonlyArray<Rule>): { readonly metadata?: StructuralSchema } =>

@@ -98,10 +98,6 @@ const freshnessSeconds: ReadonlyArray<number> = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
 ]
 
-const requestSeconds: ReadonlyArray<number> = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60]
-
-const requestBytes: ReadonlyArray<number> = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216]
-
 /** Finished reconciles by result; one of {@link reconcileResults}. */
 export const reconcileTotal = counter(
   "controller_runtime_reconcile_total",
@@ -263,44 +259,6 @@ export const longestRun = gauge(
   "workqueue_longest_running_processor_seconds",
   "How many seconds has the longest running processor for workqueue been running.",
   ["name", "controller"]
-)
-
-/** Requests, including watches and retries. Without a response the code is `<error>`. */
-export const requests = counter(
-  "rest_client_requests_total",
-  "Number of HTTP requests, partitioned by status code, method, and host.",
-  ["code", "method", "host"]
-)
-
-/** The time from sending to the response, without watches. */
-export const requestDuration = histogram(
-  "rest_client_request_duration_seconds",
-  "Request latency in seconds. Broken down by verb, and host.",
-  requestSeconds,
-  ["verb", "host"]
-)
-
-/** The size of the request body. */
-export const requestSize = histogram(
-  "rest_client_request_size_bytes",
-  "Request size in bytes. Broken down by verb and host.",
-  requestBytes,
-  ["verb", "host"]
-)
-
-/** The size of the response body, after decompression. */
-export const responseSize = histogram(
-  "rest_client_response_size_bytes",
-  "Response size in bytes. Broken down by verb and host.",
-  requestBytes,
-  ["verb", "host"]
-)
-
-/** Retries, by the code of the failed attempt. */
-export const requestRetries = counter(
-  "rest_client_request_retries_total",
-  "Number of request retries, partitioned by status code, verb, and host.",
-  ["code", "verb", "host"]
 )
 
 /** 1 while this process holds the Lease, else 0. */

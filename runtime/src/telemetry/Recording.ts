@@ -97,6 +97,9 @@ export class Recording {
   /** Whether the recording is exported, so that its ID can be looked up. The exporter sets it after the root has ended. */
   exported = false
 
+  /** Removes the values of Secrets that the attempt knows from a text; absent if there are none to know. The exporter calls it. */
+  hide: ((text: string) => string) | undefined
+
   /** Whether a Kubernetes Event has the ID, so that the recording should be exported. The EventRecorder sets it. */
   hasEvent = false
 

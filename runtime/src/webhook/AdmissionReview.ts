@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Inspectable from "effect/Inspectable"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { Exchanges, Ledger } from "../client/Exchange.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Text from "../resource/Text.ts"
@@ -108,17 +109,20 @@ const denial = (resource: Resource.Any, name: string, findings: ReadonlyArray<Ad
 }
 
 /** The defect of a hook in one line, without values of secrets. */
-const messageOf = (defect: unknown): string =>
+const messageOf = (defect: unknown, { hide }: Ledger): string =>
   Text.clip(
-    defect instanceof Error ? defect.message || defect.name : Inspectable.toStringUnknown(Secrecy.redacted(defect), 0),
+    hide(
+      defect instanceof Error ? defect.message || defect.name : Inspectable.toStringUnknown(Secrecy.redacted(defect), 0)
+    ),
     longest
   )
 
 /** The endpoint of a kind's hooks of one type. */
 export const endpoint =
   <R>(resource: Resource.Any, hooks: ReadonlyArray<Admission.Hook<R>>): Reply.Endpoint<R> =>
-  (body, call) =>
-    Effect.gen(function* () {
+  (body, call) => {
+    const ledger = new Ledger()
+    return Effect.gen(function* () {
       const { request } = yield* Reply.decoded(
         () => Option.getOrUndefined(decode(body)),
         "an AdmissionReview of admission.k8s.io/v1"
@@ -161,22 +165,25 @@ export const endpoint =
         object: request.object as KubernetesObject | null,
         oldObject: request.oldObject as KubernetesObject | null
       } as Admission.Wire
+      ledger.suspect(request.object)
+      ledger.suspect(oldObject)
       const exit = yield* Effect.exit(Effect.suspend(() => hook.answer(wire)))
       if (Exit.isFailure(exit)) {
         if (Cause.isInterrupted(exit.cause)) return yield* Effect.interrupt
         const failure = Cause.failureOption(exit.cause)
         if (Option.isSome(failure)) {
-          const message = messageOf(failure.value)
+          const message = messageOf(failure.value, ledger)
           yield* Effect.logWarning(`A webhook of ${Resource.nameOf(resource)} failed: ${message}`)
           return yield* new Reply.Rejected({ status: 500, message })
         }
         yield* Effect.logError(`A webhook of ${Resource.nameOf(resource)} threw`, exit.cause)
-        const message = `internal error of the webhook: ${messageOf(Cause.squash(exit.cause))} (report it to its developers)`
+        const message = `internal error of the webhook: ${messageOf(Cause.squash(exit.cause), ledger)} (report it to its developers)`
         review.answer = { denial: message, warnings: [], patch: [] }
         const status = { code: 500, reason: "InternalError", message }
         return reply(500, { allowed: false, status }, true)
       }
-      const { findings, patch } = exit.value
+      const { patch } = exit.value
+      const findings = exit.value.findings.map((finding) => ({ ...finding, message: ledger.hide(finding.message) }))
       // The name of an object that the API server has not named yet is its `generateName`.
       const name = given ?? textAt(metadata, "generateName") ?? ""
       const status = denial(resource, name, findings)
@@ -198,7 +205,9 @@ export const endpoint =
           ? {}
           : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") })
       })
-    })
+      // The log of a hook has no values of the object either.
+    }).pipe(Effect.provideService(Exchanges, ledger))
+  }
 
 /** The endpoints of declared webhooks by their paths. */
 export const endpoints = <R>(

@@ -275,6 +275,35 @@ describe("The record of a request", () => {
     expect(call.admission?.answer?.denial).toBe(denial)
     expect(JSON.stringify(answer)).not.toMatch(/c2VjcmV0|"secret/)
   })
+
+  test("hides the values of a Secret in texts and logs of its hook", async () => {
+    const password = "correct-horse-battery"
+    const lines: Array<string> = []
+    const object = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, data: { password: btoa(password) } }
+    const answers = [
+      () => [Admission.forbidden(`${password} is weak`), Admission.warning(`${password} is short`)],
+      () => Effect.fail(new Error(`no ${password}`)),
+      () => Effect.die(new Error(`no ${password}`))
+    ]
+    for (const write of answers) {
+      const call = { admission: undefined as Call.Admission | undefined, conversion: undefined }
+      const { hooks } = Admission.validate(BuiltIn.Secret, { write })
+      const exit = await Effect.runPromise(
+        Effect.exit(AdmissionReview.endpoint(BuiltIn.Secret, hooks)(JSON.parse(review({}, { object })), call)).pipe(
+          Effect.provide(
+            Logger.replace(
+              Logger.defaultLogger,
+              Logger.make(({ message }) => void lines.push(String(message)))
+            )
+          )
+        )
+      )
+      const shown = JSON.stringify([exit, call])
+      expect(shown).toContain("<redacted>")
+      expect(shown).not.toContain(password)
+    }
+    expect(lines.join("\n")).not.toContain(password)
+  })
 })
 
 describe("The trace of a request", () => {

@@ -35,7 +35,7 @@ const extraPrefix = "impersonate-extra-"
 /** The separator between the values of a repeated header. */
 export const separator = "\n"
 
-/** The user in the headers; undefined if there is no user. Throws a Failure (400) for headers without a user name. */
+/** The user in the headers; undefined without such headers. Throws a Failure (400) for headers without a user name. */
 export const wantedOf = (headers: { readonly [lowerCase: string]: string }): Wanted | undefined => {
   let found = false
   const extra: { [key: string]: ReadonlyArray<string> } = {}

@@ -45,10 +45,10 @@ export interface WriteOptions extends Writing {
   readonly collection?: boolean
   /**
    * The object after mutating policies and webhooks; undefined if they do not change it. Throws a Failure if one of them fails, or
-   * `Step.Pending`. Absent if there are no policies and webhooks.
+   * `Step.Pending`. Absent without policies and webhooks.
    */
   readonly mutate?: (attributes: Attributes) => JsonObject | undefined
-  /** Throws a Failure if a policy or a webhook denies the write, or `Step.Pending`. Absent if there are no policies and webhooks. */
+  /** Throws a Failure if a policy or a webhook denies the write, or `Step.Pending`. Absent without policies and webhooks. */
   readonly admit?: (attributes: Attributes) => void
 }
 

@@ -91,7 +91,7 @@ export const conditionsMet = (
 /** The response of a webhook is invalid. */
 export class Unusable extends Error {}
 
-/** The error for the response of a webhook; undefined if there is no error. */
+/** The error for the response of a webhook; undefined if the response is valid. */
 export const responseError = (
   { mutating, reviewVersion }: Webhook,
   review: JsonObject,

@@ -15,7 +15,7 @@ const decode = (kind: Kind, body: Json, fieldValidation: Decode.FieldValidation 
 }
 
 const says = (kind: Kind, body: Json, message: string, fieldValidation?: Decode.FieldValidation, format?: Format) =>
-  test(`${JSON.stringify(body).slice(0, 100)} is no ${kind.kind}`, () => {
+  test(`${JSON.stringify(body).slice(0, 100)} is not a ${kind.kind}`, () => {
     expect(() => decode(kind, body, fieldValidation, format)).toThrow(expect.objectContaining({ code: 400, message }))
   })
 
@@ -26,7 +26,7 @@ const broken = (body: string, error: string, shown = body) =>
     `the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: ${error} (${shown})`
   )
 
-describe("a body that is no JSON is refused in the words of Go's decoder", () => {
+describe("a body that is not JSON is rejected in the words of Go's decoder", () => {
   broken("", "unexpected end of JSON input", "<empty>")
   broken("  ", "unexpected end of JSON input", "2020")
   for (const body of ["{", '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":"b', '{"a":[1'])
@@ -92,7 +92,7 @@ describe("the kind of a body", () => {
   )
 })
 
-describe("fields that are unknown or come twice", () => {
+describe("fields that are unknown or duplicate", () => {
   const body =
     '{"zz":{"q":1,"q":2},"zz":3,"metadata":{"labels":{"a":"b","a":"c"},"foo":1},"spec":{"Replicas":1,"replicas":1,"replicas":2,"template":{"spec":{"containers":[{"name":"c","x.y":1}]}}}}'
   const errors = [
@@ -104,7 +104,7 @@ describe("fields that are unknown or come twice", () => {
     'unknown field "spec.template.spec.containers[0].x.y"'
   ]
 
-  test("go with a warning", () => {
+  test("are reported in a warning", () => {
     const { value, warnings } = decode(deployment, body)
     expect(warnings).toEqual(errors)
     expect(value).toEqual({
@@ -114,7 +114,7 @@ describe("fields that are unknown or come twice", () => {
       spec: { replicas: 2, template: { spec: { containers: [{ name: "c" }] } } }
     })
   })
-  test("go silently when they are to be ignored", () => {
+  test("are dropped without a warning if the request ignores them", () => {
     expect(decode(deployment, body, "Ignore").warnings).toEqual([])
   })
   says(
@@ -129,11 +129,11 @@ describe("fields that are unknown or come twice", () => {
     'WebApp in version "v1" cannot be handled as a WebApp: strict decoding error: duplicate field "spec.a", unknown field "spec.foo", unknown field "spec.items[0].m"',
     "Strict"
   )
-  test("are reported a hundred times at most", () => {
+  test("are reported at most a hundred times", () => {
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`u${index}`, 1]))
     expect(decode(configMap, many).warnings).toHaveLength(100)
   })
-  test("of a name that JavaScript treats specially are seen, too", () => {
+  test("are also reported for names that JavaScript treats specially", () => {
     expect(decode(configMap, '{"__proto__":{"a":1}}').warnings).toEqual(['unknown field "__proto__"'])
   })
 })
@@ -141,7 +141,7 @@ describe("fields that are unknown or come twice", () => {
 const wrong = (kind: Kind, body: Json, message: string) =>
   says(kind, body, `${kind.kind} in version "v1" cannot be handled as a ${kind.kind}: ${message}`)
 
-describe("a value of a wrong type is refused in the words of Go's decoder", () => {
+describe("a value of a wrong type is rejected in the words of Go's decoder", () => {
   const container = (fields: Json) => ({ spec: { template: { spec: { containers: [fields] } } } })
   wrong(
     deployment,
@@ -232,7 +232,7 @@ describe("YAML", () => {
   const yaml = (text: string, fieldValidation?: Decode.FieldValidation) =>
     decode(webApp, `${head}${text}`, fieldValidation, "yaml")
 
-  test("means what it means to go-yaml", () => {
+  test("is read as go-yaml reads it", () => {
     const { value } = yaml(
       "spec:\n  any: {a: yes, b: 0x10, c: 010, d: 2020-01-01, e: ~, f: 'no', g: 1_000, h: 1e3, i: 12:30:45, j: 0o17, k: !x 1}\n"
     )
@@ -240,11 +240,11 @@ describe("YAML", () => {
       any: { a: true, b: 16, c: 8, d: "2020-01-01", e: null, f: "no", g: 1000, h: 1000, i: "12:30:45", j: 15, k: "1" }
     })
   })
-  test("is its first document, anchors and merges included", () => {
+  test("is its first document, with anchors and merges", () => {
     const { value } = yaml("spec:\n  any:\n    a: &x {b: c}\n    d: *x\n    e: {<<: *x, f: 1}\n---\nfoo: bar\n")
     expect(value.spec).toEqual({ any: { a: { b: "c" }, d: { b: "c" }, e: { b: "c", f: 1 } } })
   })
-  test("with a member twice gets a warning with its line", () => {
+  test("with a duplicate member gets a warning with its line", () => {
     expect(yaml("spec:\n  a: x\n  a: y\n  foo: 1\n").warnings).toEqual([
       'line 5: key "a" already set in map',
       'unknown field "spec.foo"'
@@ -257,7 +257,7 @@ describe("YAML", () => {
     "Strict",
     "yaml"
   )
-  test("that would grow without end is refused", () => {
+  test("that would grow without end is rejected", () => {
     const bomb = Array.from(
       { length: 9 },
       (_, index) => `a${index + 1}: &a${index + 1} [${Array.from({ length: 9 }, () => `*a${index}`).join(",")}]`
@@ -266,15 +266,15 @@ describe("YAML", () => {
       "document contains excessive aliasing"
     )
   })
-  test("that nests too deeply is refused", () => {
+  test("that nests too deeply is rejected", () => {
     expect(() => Decode.parse("[".repeat(20_000), "yaml")).toThrow(expect.objectContaining({ code: 400 }))
   })
 })
 
-test("bytes that are no UTF-8 become U+FFFD", () => {
+test("bytes that are not UTF-8 become U+FFFD", () => {
   expect(Decode.textOf(new Uint8Array([0x22, 0xff, 0x22]))).toBe('"\ufffd"')
 })
 
-test("ten thousand lists in each other are read", () => {
+test("ten thousand nested lists are read", () => {
   expect(() => Decode.parse("[".repeat(10_000) + "]".repeat(10_000), "json")).not.toThrow()
 })

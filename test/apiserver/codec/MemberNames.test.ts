@@ -8,7 +8,7 @@ import * as Decode from "./Decode.ts"
 const strange = '{"__proto__":{"a":1},"constructor":2,"toString":null}'
 const parsed = Decode.parse(strange, "json").value
 
-test("names that JavaScript gives a meaning are read and copied as they are", () => {
+test("names that are special in JavaScript are read and copied as they are", () => {
   expect(JSON.stringify(parsed)).toBe(strange)
   expect(JSON.stringify(Json.copy(parsed))).toBe(strange)
   expect(Json.equal(parsed, Json.copy(parsed))).toBe(true)
@@ -39,7 +39,7 @@ for (const [what, patch, made] of patches) {
   })
 }
 
-test("a JSON patch cannot double what there is again and again", () => {
+test("a JSON patch cannot double the object again and again", () => {
   const copies = Array.from({ length: 40 }, (_, at) => ({ op: "copy", from: "/a", path: `/a/${at}` }))
   expect(() => jsonPatch({ a: { text: "x".repeat(1000) } }, copies)).toThrow()
 })

@@ -14,7 +14,7 @@ const refuses = (accept: string, message: string, target: Negotiation.Target) =>
     expect(() => Negotiation.accepted(accept, target)).toThrow(expect.objectContaining({ code: 406, message }))
   })
 
-describe("the form of an answer", () => {
+describe("the format of a response", () => {
   for (const accept of [
     undefined,
     "",
@@ -36,7 +36,7 @@ describe("the form of an answer", () => {
   gives(`application/yaml;as=PartialObjectMetadataList${meta}`, "yaml PartialObjectMetadataList v1")
   gives("application/json;stream=watch", "json object v1", { custom: true, watch: true })
 
-  test("may be pretty", () => {
+  test("may be indented", () => {
     expect(Negotiation.accepted("application/json;pretty=1", { custom: true }).pretty).toBe(true)
   })
 
@@ -73,7 +73,7 @@ describe("the form of an answer", () => {
   refuses(`application/vnd.kubernetes.protobuf;as=Table${meta}`, published, { custom: false })
 })
 
-describe("the form of a body", () => {
+describe("the format of a body", () => {
   for (const type of [
     undefined,
     "",
@@ -117,7 +117,7 @@ describe("the type of a patch", () => {
     )
   })
   for (const type of [undefined, "application/json", "APPLICATION/merge-patch+json"]) {
-    test(`${JSON.stringify(type)} is none`, () => {
+    test(`rejects ${JSON.stringify(type)}`, () => {
       expect(() => Negotiation.patchType(type, false)).toThrow(
         expect.objectContaining({ code: 415, message: "415: Unsupported Media Type" })
       )

@@ -36,7 +36,7 @@ describe("an object that Go has written as JSON and protobuf", () => {
 })
 
 describe("a body in protobuf", () => {
-  test("with any damage is an object or a refusal with 400", () => {
+  test("is decoded or rejected with 400, however it is damaged", () => {
     let refused = 0
     const bodies = FastCheck.tuple(
       FastCheck.constantFrom(...samples.map(({ protobuf }) => Buffer.from(protobuf, "base64"))),
@@ -57,7 +57,7 @@ describe("a body in protobuf", () => {
     expect(refused).toBeGreaterThan(1000)
   })
 
-  test("with a message inside itself 2,000 times is refused", () => {
+  test("with 2,000 nested messages is rejected", () => {
     // Each schema contains the next one as its `not`.
     let schema = Buffer.alloc(0)
     const number = Messages.schema().fields.find(({ name }) => name === "not")?.number ?? 0

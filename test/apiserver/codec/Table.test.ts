@@ -49,12 +49,12 @@ describe("a table", () => {
       ]
     })
   })
-  test("of later events does not describe its columns", () => {
+  test("describes its columns only in the first event", () => {
     expect(Table.table(webApp, [object], { ...options, withColumns: false }).columnDefinitions).toBeNull()
   })
   const included = (includeObject: Table.IncludeObject, metadata = {}) =>
     Table.table(webApp, [{ ...object, metadata }], { ...options, includeObject }).rows
-  test("has with each row what the client asked for", () => {
+  test("includes in each row the part of the object that the client requests", () => {
     expect(included("Object")).toEqual([{ cells: ["", "red"], object: { ...object, metadata: {} } }])
     expect(included("None")).toEqual([{ cells: ["", "red"], object: null }])
   })
@@ -76,7 +76,7 @@ describe("metadata alone", () => {
   test("of an empty list has no items at all, as in the real server", () => {
     expect(PartialMetadata.partialList([], {}, "v1").items).toBeNull()
   })
-  test("of the wrong number is refused", () => {
+  test("is rejected for an object if the request expects a list, and for a list otherwise", () => {
     expect(PartialMetadata.isList(configMap).message).toBe(
       "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)"
     )
@@ -139,7 +139,7 @@ describe("the cell of a custom column", () => {
   }
 })
 
-test("what is no path is refused", () => {
+test("an invalid path is rejected", () => {
   for (const wrong of ["[0", ".a[b]", ".a[?(@.b=='c']", "{.a}", "range .a"])
     expect(() => JsonPath.parse(wrong)).toThrow()
 })
@@ -167,7 +167,7 @@ test("durations have two or three figures", () => {
   expect(Duration.age(undefined, 0)).toBe("<unknown>")
 })
 
-test("what is written as YAML is read as it was", () => {
+test("an object that is written as YAML is read without a change", () => {
   const words = [
     "yes",
     "0x10",

@@ -42,11 +42,11 @@ describe("A set of fields", () => {
     expect(FieldSet.intersection(one, other)).toEqual(both)
   })
 
-  test("is the same value where nothing is taken from it", () => {
+  test("is the same value if a subtraction removes nothing", () => {
     expect(FieldSet.difference(aAndAb, { "f:x": {} })).toBe(aAndAb)
   })
 
-  test("keeps a leaf when fields below it are added, and does not take what leads to a field for one", () => {
+  test("keeps a leaf when fields below it are added, and does not treat the parents of a field as fields", () => {
     const set = {}
     FieldSet.add(set, ["f:a"])
     FieldSet.add(set, ["f:a", "f:b"])
@@ -59,12 +59,12 @@ describe("A set of fields", () => {
     expect(FieldSet.has(set, ["f:c"])).toBe(true)
   })
 
-  test("lists the fields of one level before those below", () => {
+  test("lists the fields of one level before those of the next", () => {
     const set = { "f:b": {}, "f:a": { ".": {}, 'k:{"port":80}': { "f:x": {} }, 'v:"y"': {} }, "i:0": {} }
     expect(FieldSet.paths(set).map(FieldSet.shown)).toEqual([".a", ".b", "[0]", '.a[="y"]', ".a[port=80].x"])
   })
 
-  test("is written in order: members, items by their keys, as numbers where they are, items by value", () => {
+  test("is written in order: members, items by their keys, items by their indexes, items by value", () => {
     const set = {
       'v:"x"': {},
       'k:{"n":443}': {},

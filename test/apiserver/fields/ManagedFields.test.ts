@@ -95,17 +95,17 @@ const refusal = (attempt: () => unknown): Failure => {
   throw new Error("it was not refused")
 }
 
-describe("Who creates, updates or patches", () => {
+describe("A manager that creates, updates or patches", () => {
   const live = ManagedFields.updated(writing("m", 1), undefined, object({ a: "1", map: { x: "1" } }))
 
-  test("owns what a new object has, but for names and what the server sets", () => {
+  test("owns the fields of a new object, except for names and the fields that the server sets", () => {
     expect(owners(live)).toEqual(['m Update 1: {".":{},"f:a":{},"f:map":{".":{},"f:x":{}}}'])
     expect(live.metadata).toMatchObject({
       managedFields: [{ apiVersion: "example.com/v1", fieldsType: "FieldsV1", time: "1970-01-01T00:00:01Z" }]
     })
   })
 
-  test("of a built-in kind owns no struct that is always there", () => {
+  test("does not own the structs that a built-in kind always has", () => {
     const template = { metadata: { labels: { l: "1" } }, spec: { containers: [{ name: "c", resources: {} }] } }
     const made = ManagedFields.updated({ ...writing("m"), kind: deployment }, undefined, {
       ...object({ selector: { matchLabels: { l: "1" } }, template, strategy: { type: "Recreate" } }),
@@ -118,7 +118,7 @@ describe("Who creates, updates or patches", () => {
     ])
   })
 
-  test("takes what it changes from its owners, and leaves the rest", () => {
+  test("takes the changed fields from their owners, and leaves the others", () => {
     const next = ManagedFields.updated(writing("n", 2), live, changed(live, { a: "2", map: { x: "1", y: "2" } }))
     expect(owners(next)).toEqual([
       'm Update 1: {".":{},"f:map":{".":{},"f:x":{}}}',
@@ -126,18 +126,18 @@ describe("Who creates, updates or patches", () => {
     ])
   })
 
-  test("leaves nobody as the owner of what it removes", () => {
+  test("leaves a removed field without an owner", () => {
     const next = ManagedFields.updated(writing("n", 2), live, changed(live, { a: "1" }))
     expect(owners(next)).toEqual(['m Update 1: {".":{},"f:a":{}}'])
   })
 
-  test("keeps the time where nothing changes", () => {
+  test("keeps the time if nothing changes", () => {
     expect(owners(ManagedFields.updated(writing("m", 9), live, J.copy(live)))).toEqual(owners(live))
     const relabelled = { ...live, metadata: { ...J.object(live.metadata), generation: 5, resourceVersion: "7" } }
     expect(owners(ManagedFields.updated(writing("m", 9), live, relabelled))).toEqual(owners(live))
   })
 
-  test("owns no field that is reset by its way of writing", () => {
+  test("does not own the fields that its endpoint resets", () => {
     const next = ManagedFields.updated(writing("m", 2), live, { ...live, status: { phase: "up" } })
     expect(owners(next)).toEqual(owners(live))
     const status = { ...writing("m", 2), subresource: "status", resetFields: [["spec"], ["metadata"]] }
@@ -145,7 +145,7 @@ describe("Who creates, updates or patches", () => {
     expect(owners(up)[1]).toBe('m Update/status 2: {"f:status":{".":{},"f:phase":{}}}')
   })
 
-  test("is one of ten at most: the oldest become one", () => {
+  test("is one of at most ten managers: the oldest are merged", () => {
     let many = live
     for (let at = 2; at <= 12; at++) {
       const map = { ...J.object(J.at(many, "spec", "map")), [`k${at}`]: "1" }
@@ -157,7 +157,7 @@ describe("Who creates, updates or patches", () => {
     )
   })
 
-  test("is one of ten at most, however many there were", () => {
+  test("is one of at most ten managers, however many the object had", () => {
     const entries = Array.from({ length: 14 }, (_, index) => ({
       manager: `m${index}`,
       operation: "Update",
@@ -168,7 +168,7 @@ describe("Who creates, updates or patches", () => {
     expect(owners(ManagedFields.updated(writing("m"), live, withEntries(live, entries)))).toHaveLength(10)
   })
 
-  test("keeps the managers there are when it sends none, or such as cannot be read", () => {
+  test("keeps the stored managers if it sends none, or invalid ones", () => {
     for (const entries of [
       null,
       [],
@@ -179,7 +179,7 @@ describe("Who creates, updates or patches", () => {
     }
   })
 
-  test("may name the managers itself, of the object but not by a subresource", () => {
+  test("may set the managers of the object, but not through a subresource", () => {
     const entry = {
       manager: "made-up",
       operation: "Apply",
@@ -194,7 +194,7 @@ describe("Who creates, updates or patches", () => {
     expect(owners(ManagedFields.updated(status, live, withEntries(live, [entry])))).toEqual(owners(live))
   })
 
-  test("may have all managers forgotten, which then stay unknown until somebody applies", () => {
+  test("may remove all managers, which then stay unknown until the next apply", () => {
     const forgotten = ManagedFields.updated(writing("m"), live, withEntries(live, [{}]))
     expect(forgotten.metadata).not.toHaveProperty("managedFields")
     const next = ManagedFields.updated(writing("m"), forgotten, changed(forgotten, { a: "3" }))
@@ -205,24 +205,24 @@ describe("Who creates, updates or patches", () => {
     ])
   })
 
-  test("keeps the managers there are where the object cannot be typed", () => {
+  test("keeps the stored managers if the object does not match its schema", () => {
     expect(owners(ManagedFields.updated(writing("n"), live, changed(live, { unknown: 1 })))).toEqual(owners(live))
   })
 })
 
-describe("Who applies", () => {
+describe("A manager that applies", () => {
   const first = ManagedFields.applied(applying("a", 1), undefined, object({ a: "1", map: { x: "1" } }))
 
-  test("creates what is not there, and owns what it said", () => {
+  test("creates a missing object, and owns the fields of its configuration", () => {
     expect(owners(first)).toEqual(['a Apply 1: {"f:a":{},"f:map":{"f:x":{}}}'])
     expect(first.spec).toEqual({ a: "1", map: { x: "1" } })
   })
 
-  test("changes nothing, not even the time, by applying the same again", () => {
+  test("changes nothing, not even the time, if it applies the same again", () => {
     expect(ManagedFields.applied(applying("a", 9), first, object({ a: "1", map: { x: "1" } }))).toEqual(first)
   })
 
-  test("meets conflicts with those who own what it would change", () => {
+  test("gets a conflict for each field of another manager that it would change", () => {
     const failure = refusal(() =>
       ManagedFields.applied(applying("b"), first, object({ a: "2", map: { x: "2", y: "1" } }))
     )
@@ -239,7 +239,7 @@ describe("Who applies", () => {
     })
   })
 
-  test("gets one conflict in one line, with the operation of the other manager", () => {
+  test("gets a single conflict in one line, with the operation of the other manager", () => {
     const updated = ManagedFields.updated(
       { ...writing("m"), subresource: "odd" },
       first,
@@ -250,25 +250,25 @@ describe("Who applies", () => {
     )
   })
 
-  test("takes the fields if it forces", () => {
+  test("takes the fields if it forces the conflicts", () => {
     const taken = ManagedFields.applied(applying("b", 2, true), first, object({ a: "2" }))
     expect(taken.spec).toEqual({ a: "2", map: { x: "1" } })
     expect(owners(taken)).toEqual(['a Apply 1: {"f:map":{"f:x":{}}}', 'b Apply 2: {"f:a":{}}'])
   })
 
-  test("owns together with others what it says the same of, since no time", () => {
+  test("shares the ownership of fields that it applies with the same value", () => {
     const shared = ManagedFields.applied(applying("b", 2), first, object({ a: "1" }))
     expect(owners(shared)).toEqual(['b Apply -: {"f:a":{}}', 'a Apply 1: {"f:a":{},"f:map":{"f:x":{}}}'])
   })
 
-  test("removes what it says no longer, unless somebody else owns it", () => {
+  test("removes the fields that it no longer applies, unless another manager owns them", () => {
     const shared = ManagedFields.applied(applying("b", 2), first, object({ a: "1" }))
     const left = ManagedFields.applied(applying("a", 3), shared, object({ b: "1" }))
     expect(left.spec).toEqual({ a: "1", b: "1" })
     expect(owners(left)).toEqual(['b Apply -: {"f:a":{}}', 'a Apply 3: {"f:b":{}}'])
   })
 
-  test("removes an item with all that is in it, but keeps what others own of it", () => {
+  test("removes an item with all its fields, but keeps the fields of other managers", () => {
     const items = [{ name: "x", value: "1" }, { name: "y" }]
     const live = ManagedFields.applied(applying("a", 1), undefined, object({ items }))
     const both = ManagedFields.applied(applying("b", 2), live, object({ items: [{ name: "y", value: "2" }] }))
@@ -276,13 +276,13 @@ describe("Who applies", () => {
     expect(left.spec).toEqual({ a: "1", items: [{ name: "y", value: "2" }] })
   })
 
-  test("does not remove what it took over and somebody updated since", () => {
+  test("does not remove a field that it took over and that another manager has updated since", () => {
     const updated = ManagedFields.updated(writing("m", 2), first, changed(first, { a: "2", map: { x: "1" } }))
     const left = ManagedFields.applied(applying("a", 3), updated, object({ map: { x: "1" } }))
     expect(left.spec).toEqual({ a: "2", map: { x: "1" } })
   })
 
-  test("has its object filled in after it was merged", () => {
+  test("gets the defaults after the merge", () => {
     const fill = (draft: DraftObject) => {
       J.member(draft, "spec").b = "default"
     }
@@ -309,7 +309,7 @@ describe("Who applies", () => {
   })
 })
 
-describe("Fields are of a version", () => {
+describe("The fields of a manager belong to a version", () => {
   // The test uses only the schema and the conversions of these Kinds.
   const kinds = new Map(["v1", "v2"].map((version) => [`example.com/${version}`, kindOf(version)]))
   const kindIn = (apiVersion: string) => kinds.get(apiVersion)
@@ -317,13 +317,13 @@ describe("Fields are of a version", () => {
   const v2 = { ...applying("a", 2), kind: kindOf("v2"), kindIn }
   const shown = { ...live, apiVersion: "example.com/v2" }
 
-  test("who applies in another version owns its fields there, and drops what it said before", () => {
+  test("a manager that applies in another version owns its fields there, and drops the earlier ones", () => {
     const next = ManagedFields.applied(v2, shown, { ...object({ a: "1" }), apiVersion: "example.com/v2" })
     expect(next.spec).toEqual({ a: "1" })
     expect(J.at(next, "metadata", "managedFields")).toMatchObject([{ apiVersion: "example.com/v2" }])
   })
 
-  test("the defaults of another version do not stand in for what is dropped", () => {
+  test("the defaults of another version do not replace dropped fields", () => {
     const both = ManagedFields.updated(
       { ...v2, manager: "m" },
       shown,
@@ -334,7 +334,7 @@ describe("Fields are of a version", () => {
     expect(next.spec).toEqual({ a: "1", map: { x: "1" } })
   })
 
-  test("a version that a custom kind has no more cannot be converted", () => {
+  test("a version that a custom kind no longer has cannot be converted", () => {
     kinds.delete("example.com/v1")
     const other = { ...v2, manager: "b" }
     expect(
@@ -385,7 +385,7 @@ describe("Fields are of a version", () => {
   }
 })
 
-describe("kubectl, which applied before there was server-side apply", () => {
+describe("kubectl, with client-side apply before", () => {
   const annotation = "kubectl.kubernetes.io/last-applied-configuration"
   const last = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "x" }, spec: { a: "1", b: "1" } }
   const metadata = { name: "x", namespace: "n", uid: "u", annotations: { [annotation]: JSON.stringify(last) } }
@@ -395,7 +395,7 @@ describe("kubectl, which applied before there was server-side apply", () => {
     object({ a: "1", b: "1" }, { metadata })
   )
 
-  test("meets no conflict with what it applied, and has the annotation brought up to date", () => {
+  test("gets no conflict with its own fields, and the server updates the annotation", () => {
     const next = ManagedFields.applied(applying("kubectl", 2), live, object({ b: "<2>", a: "1" }))
     expect(next.spec).toEqual({ a: "1", b: "<2>" })
     expect(J.at(next, "metadata", "annotations", annotation)).toBe(
@@ -403,30 +403,30 @@ describe("kubectl, which applied before there was server-side apply", () => {
     )
   })
 
-  test("meets those with what was changed since", () => {
+  test("gets conflicts for the fields that have changed since", () => {
     const edited = ManagedFields.updated(writing("editor", 2), live, changed(live, { a: "1", b: "5" }))
     expect(refusal(() => ManagedFields.applied(applying("kubectl"), edited, object({ a: "2", b: "2" }))).message).toBe(
       'Apply failed with 1 conflict: conflict with "editor" using example.com/v1: .spec.b'
     )
   })
 
-  test("is no one else", () => {
+  test("does not include other managers, which get the conflicts", () => {
     expect(refusal(() => ManagedFields.applied(applying("other"), live, object({ a: "2" }))).code).toBe(409)
   })
 })
 
-describe("A change that is settled", () => {
+describe("A change after the managers are computed", () => {
   const live = ManagedFields.updated(writing("m", 1), undefined, object({ a: "1" }))
   const entries = J.list(J.at(live, "metadata", "managedFields")).map((entry) => ({
     ...J.object(entry),
     time: "1970-01-01T00:00:09Z"
   }))
 
-  test("keeps the old times if they are all that differs", () => {
+  test("keeps the old times if only the times differ", () => {
     expect(ManagedFields.ignoreTimestamps(live, withEntries(live, entries))).toEqual(live)
   })
 
-  test("is what it is if anything else differs", () => {
+  test("keeps the new times if anything else differs", () => {
     const next = withEntries(changed(live, { a: "2" }), entries)
     expect(ManagedFields.ignoreTimestamps(live, next)).toBe(next)
   })

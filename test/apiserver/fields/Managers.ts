@@ -35,7 +35,7 @@ export const keyOf = ({ apiVersion, name, operation, subresource }: Identity): s
 /** An empty set of managers. */
 export const none: Managers = new Map()
 
-/** Returns the `managedFields` of an object, not decoded; undefined if it has none. */
+/** Returns the `managedFields` of an object, not decoded; undefined if the object has no `managedFields`. */
 export const entriesOf = (object: JsonObject | undefined): Json | undefined => J.at(object, "metadata", "managedFields")
 
 /** Decodes the managers of a stored object. */

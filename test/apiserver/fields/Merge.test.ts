@@ -161,7 +161,7 @@ describe("Removing", () => {
   })
 })
 
-describe("A set that was written by another schema", () => {
+describe("A set that was written with another schema", () => {
   test.each<[string, FieldSet.FieldSet, FieldSet.FieldSet]>([
     [
       "owns an object that became one value, for what it owned of it",

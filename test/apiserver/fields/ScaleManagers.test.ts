@@ -59,13 +59,13 @@ const scaledTo = (replicas: number): ReadonlyArray<string> =>
   )
 
 describe("The managers of a Scale", () => {
-  test("are those who own the replicas of the object", () => {
+  test("are the owners of the object's replicas", () => {
     expect(owners(J.at(scale, "metadata", "managedFields"))).toEqual([
       "a autoscaling/v1 1970-01-01T00:00:01Z: f:replicas"
     ])
   })
 
-  test("take the replicas from their owner, who keeps the rest", () => {
+  test("take the replicas from their owner, which keeps the other fields", () => {
     expect(scaledTo(2)).toEqual([
       "a example.com/v1 1970-01-01T00:00:01Z: f:a",
       "s/scale example.com/v1 -: f:replicas",
@@ -73,14 +73,14 @@ describe("The managers of a Scale", () => {
     ])
   })
 
-  test("own no replicas where there are none", () => {
+  test("do not own the replicas of an object without replicas", () => {
     expect(scaledTo(0)).toEqual([
       "a example.com/v1 1970-01-01T00:00:01Z: f:a",
       "m example.com/v1 1970-01-01T00:00:01Z: f:b"
     ])
   })
 
-  test("stay as they are where nothing changes", () => {
+  test("do not change if nothing changes", () => {
     expect(scaledTo(1)).toEqual([
       "a example.com/v1 1970-01-01T00:00:01Z: f:a f:replicas",
       "m example.com/v1 1970-01-01T00:00:01Z: f:b"
@@ -91,7 +91,7 @@ describe("The managers of a Scale", () => {
 describe("An apply to a Scale", () => {
   const draft = { metadata: { name: "x", namespace: "n" }, spec: { replicas: 0 } }
 
-  test("is read as Go would read it", () => {
+  test("is decoded as Go decodes it", () => {
     const own = structuredClone(draft)
     Scale.reading({ custom: false })(own)
     expect<object>(own.spec).toEqual({})

@@ -9,7 +9,7 @@ const text: Schema = { type: "string" }
 const typeOf = (schema: Schema): Type.Type | undefined =>
   Type.ofKind({ custom: true, schema: { type: "object", properties: { it: schema } } }).map?.fields.get("it")?.type
 
-describe("A schema says how values are merged", () => {
+describe("A schema defines how values are merged", () => {
   test.each<[string, Schema, Type.Scalar]>([
     ["text", text, "string"],
     ["bytes", { type: "string", format: "byte" }, "string"],
@@ -22,7 +22,7 @@ describe("A schema says how values are merged", () => {
   })
 
   test.each<[string, Schema, boolean, ReadonlyArray<string>]>([
-    ["of which nothing is said", {}, true, []],
+    ["an empty schema", {}, true, []],
     ["atomic", { "x-kubernetes-list-type": "atomic" }, true, []],
     ["a set", { "x-kubernetes-list-type": "set" }, false, []],
     ["by keys", { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"] }, false, ["a", "b"]],
@@ -38,7 +38,7 @@ describe("A schema says how values are merged", () => {
     expect(typeOf({ ...schema, type: "array", items: text })?.list).toMatchObject({ atomic, keys })
   })
 
-  test("of objects: atomic ones are one value", () => {
+  test("an atomic object is one value", () => {
     expect(typeOf({ type: "object", "x-kubernetes-map-type": "atomic" })?.map?.atomic).toBe(true)
     expect(typeOf({ type: "object", "x-kubernetes-map-type": "granular" })?.map?.atomic).toBe(false)
   })
@@ -56,7 +56,7 @@ describe("A schema says how values are merged", () => {
     expect(typeOf(schema)?.map?.element !== undefined).toBe(open)
   })
 
-  test("keeping unknown fields holds for all that is inside", () => {
+  test("preserving unknown fields applies to all nested fields", () => {
     const inside = { type: "object", properties: { a: text } } as const
     const around: Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true, properties: { inside } }
     expect(typeOf(around)?.map?.fields.get("inside")?.type.map?.element).toBeDefined()
@@ -65,23 +65,23 @@ describe("A schema says how values are merged", () => {
     ).toBeUndefined()
   })
 
-  test("what may be an integer or text may be anything", () => {
+  test("an int-or-string field accepts any value", () => {
     const type = typeOf({ "x-kubernetes-int-or-string": true })
     expect([type?.scalar, type?.list?.atomic, type?.map?.atomic]).toEqual(["untyped", true, false])
   })
 
-  test("every custom object has metadata, an embedded one too", () => {
+  test("every custom object has metadata, and so has an embedded one", () => {
     const type = typeOf({ type: "object", "x-kubernetes-embedded-resource": true })
     const labels = type?.map?.fields.get("metadata")?.type.map?.fields.get("labels")?.type
     expect(labels?.map?.element).toEqual({ scalar: "string" })
   })
 
-  test("a schema that contains itself has a type that does", () => {
+  test("a recursive schema has a recursive type", () => {
     const schema = schemaOf("apiextensions.k8s.io", "v1", "CustomResourceDefinition") ?? {}
     expect(Type.ofKind({ custom: false, schema }).map?.fields.has("spec")).toBe(true)
   })
 
-  test("amounts are scalars, and what is of no kind that is known is one value", () => {
+  test("quantities are scalars, and a value of an unknown type is atomic", () => {
     const revision = Type.ofKind({ custom: false, schema: schemaOf("apps", "v1", "ControllerRevision") ?? {} })
     expect(revision.map?.fields.get("data")?.type.map?.atomic).toBe(true)
     const quota = Type.ofKind({ custom: false, schema: schemaOf("", "v1", "ResourceQuota") ?? {} })

@@ -29,7 +29,7 @@ const type = Type.ofKind({
   }
 })
 
-describe("A value that is not of its type is refused as structured-merge-diff does", () => {
+describe("A value of a wrong type is rejected with the message of structured-merge-diff", () => {
   test.each<[Json, string]>([
     [{ other: 1 }, ".other: field not declared in schema"],
     [
@@ -69,8 +69,8 @@ describe("A value that is not of its type is refused as structured-merge-diff do
       { number: "x", items: [{ port: 1 }, { port: 1 }, { port: 1 }] },
       "errors:\n  .number: expected numeric (int or float), got string\n  .items: duplicate entries for key [port=1]\n  .items: duplicate entries for key [port=1]"
     ]
-  ])("%j", (value, said) => {
-    expect(sentence(validate(type, value, "refused"))).toBe(said)
+  ])("%j", (value, expected) => {
+    expect(sentence(validate(type, value, "refused"))).toBe(expected)
   })
 
   test.each<Json>([
@@ -81,7 +81,7 @@ describe("A value that is not of its type is refused as structured-merge-diff do
     expect(validate(type, value, "refused")).toEqual([])
   })
 
-  test("a stored object may have items with the same keys", () => {
+  test("a stored object may have items with equal keys", () => {
     expect(validate(type, { set: ["a", "a"], items: [{ port: 1 }, { port: 1 }] }, "allowed")).toEqual([])
   })
 })

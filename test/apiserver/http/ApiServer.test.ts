@@ -7,7 +7,7 @@ import { ask, configMaps, make, merge, thing, things } from "./Client.fixture.ts
 
 const statusOf = (body: Json.JsonObject) => ({ code: body.code, reason: body.reason, message: body.message })
 
-describe("ApiServer refuses", () => {
+describe("ApiServer rejects", () => {
   for (const path of [
     "/nope",
     "/apis/nope.io",
@@ -17,7 +17,7 @@ describe("ApiServer refuses", () => {
     "/apis/probe.io/v1/things/a",
     "/apis//v1/x"
   ]) {
-    effect(`${path} in plain text, as there is nobody to say more`, () =>
+    effect(`${path} in plain text`, () =>
       Effect.gen(function* () {
         const answer = yield* ask(yield* make(), "GET", path)
         expect(answer).toMatchObject({ status: 404, text: "404 page not found\n" })
@@ -26,7 +26,7 @@ describe("ApiServer refuses", () => {
     )
   }
 
-  effect("a body of more than three megabytes, however it is written", () =>
+  effect("a body of more than three megabytes in any encoding", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const large = JSON.stringify({ metadata: { name: "x" }, data: { a: "ä".repeat(1_600_000) } })
@@ -41,7 +41,7 @@ describe("ApiServer refuses", () => {
     })
   )
 
-  effect("whatever is malformed with a Status, and lives on", () =>
+  effect("malformed requests with a Status, and continues to serve", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const deep = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth)
@@ -74,7 +74,7 @@ describe("ApiServer refuses", () => {
     })
   )
 
-  effect("a version that does not come within three seconds, and answers if it does", () =>
+  effect("a resourceVersion that is not reached within three seconds, and answers if it is", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const asked = server.store.revision + 1
@@ -109,7 +109,7 @@ describe("ApiServer", () => {
     })
   )
 
-  effect("has the namespaces of every cluster", () =>
+  effect("has the namespaces that every cluster has", () =>
     Effect.gen(function* () {
       const { body } = yield* ask(yield* make(), "GET", "/api/v1/namespaces")
       expect(Json.objects(body.items).map((one) => Json.at(one, "metadata", "name"))).toEqual([
@@ -121,7 +121,7 @@ describe("ApiServer", () => {
     })
   )
 
-  effect("warns once of each thing, in one header", () =>
+  effect("sends each warning once, in one header", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { headers } = yield* ask(server, "POST", things, { ...thing("a"), 'o"dd': 1, ümlaut: 2 })
@@ -129,7 +129,7 @@ describe("ApiServer", () => {
     })
   )
 
-  effect("with the same seed and clock does the same", () =>
+  effect("gives the same responses for the same seed and clock", () =>
     Effect.gen(function* () {
       const run = (server: ApiServer) =>
         Effect.map(ask(server, "POST", things, { ...thing(""), metadata: { generateName: "w-" } }), ({ text }) => text)
@@ -139,7 +139,7 @@ describe("ApiServer", () => {
     })
   )
 
-  effect("goes on from what another one saved, with its custom kinds", () =>
+  effect("continues from the saved state of another server, with its custom kinds", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a", { spec: { color: "red" } }))

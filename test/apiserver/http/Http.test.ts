@@ -40,7 +40,7 @@ describe("Http", () => {
     })
   )
 
-  live("compresses long answers for clients that accept gzip", () =>
+  live("compresses long responses for clients that accept gzip", () =>
     Effect.gen(function* () {
       const { url } = yield* Http.serve(yield* make())
       yield* post(url, "long", {
@@ -63,7 +63,7 @@ describe("Http", () => {
   )
 
   live(
-    "sends the headers of a watch at once and each event when it happens, and forgets it when the client is gone",
+    "sends the headers of a watch at once and each event when it happens, and ends the watch when the client is gone",
     () =>
       Effect.gen(function* () {
         const server = yield* make()
@@ -96,7 +96,7 @@ describe("Http", () => {
     })
   )
 
-  live("closes its watches and connections with its scope", () =>
+  live("closes its watches and connections when its scope ends", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const reader = yield* Effect.scoped(

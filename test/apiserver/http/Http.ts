@@ -3,7 +3,7 @@
  * fibers of the scope that started the server, with the Clock of that scope. A client that disconnects interrupts its own fibers.
  *
  * `Bun.serve` handles twice as many requests per second (15 000 instead of 8 000, more than this server can process). But it sends the
- * headers of a stream only with the first bytes. The client of a watch would wait for its headers for hours if there are no events.
+ * headers of a stream only with the first bytes. Without events, the client of a watch would wait for its headers for hours.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
 import { createServer as createHttpsServer } from "node:https"

@@ -37,4 +37,4 @@ test.each([
   ["/apis//", ["apis", "", ""]]
 ])("%s has the parts %j", (path, parts) => expect(Path.parts(path)).toEqual(parts))
 
-test("a path that cannot be decoded is none", () => expect(Path.parts("/api/%zz")).toBeUndefined())
+test("a path that cannot be decoded is rejected", () => expect(Path.parts("/api/%zz")).toBeUndefined())

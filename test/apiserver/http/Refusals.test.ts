@@ -336,7 +336,7 @@ const withObjects = Effect.tap(make(), (server) =>
   Effect.zipRight(ask(server, "POST", things, thing("a")), ask(server, "POST", configMaps, { metadata: { name: "a" } }))
 )
 
-describe("ApiServer refuses", () => {
+describe("ApiServer rejects", () => {
   for (const [name, [method, path, body, type], code, reason, message] of refusals) {
     effect(`${name} with ${code}`, () =>
       Effect.gen(function* () {

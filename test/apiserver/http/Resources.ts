@@ -171,7 +171,7 @@ export const removeAll = (request: ResourceRequest): Answer => {
   return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
 }
 
-/** DeleteOptions from the body, or from the query if there is no body. Throws a Failure (400, 413, 415). */
+/** DeleteOptions from the body, or from the query for a request without a body. Throws a Failure (400, 413, 415). */
 const deleteOptionsOf = ({ exchange, scope }: ResourceRequest): Json.JsonObject => {
   const body = Exchange.bodyOf(exchange)
   if (!Exchange.hasBody(exchange)) return Query.deletion(exchange.target.query)

@@ -45,7 +45,7 @@ const listeners = (server: ApiServer): (() => number) => {
 const watching = `${configMaps}?watch=true&resourceVersion=`
 
 describe("A server over HTTP", () => {
-  live("answers methods that its parser does not know, and what is no request at all", () =>
+  live("answers unknown methods and invalid requests", () =>
     Effect.gen(function* () {
       const { port } = yield* Http.serve(yield* make())
       const head = "Host: a\r\nConnection: close\r\n\r\n"
@@ -63,7 +63,7 @@ describe("A server over HTTP", () => {
     })
   )
 
-  effect("does not wait for ever for a body that was announced", () =>
+  effect("does not wait forever for an announced body", () =>
     Effect.gen(function* () {
       const { pending, port } = yield* Http.serve(yield* make())
       const answer = yield* Effect.fork(
@@ -79,7 +79,7 @@ describe("A server over HTTP", () => {
     })
   )
 
-  live("forgets uploads that end in the middle", () =>
+  live("releases uploads that end in the middle", () =>
     Effect.gen(function* () {
       const { pending, port } = yield* Http.serve(yield* make())
       const uploads = yield* Effect.fork(
@@ -96,7 +96,7 @@ describe("A server over HTTP", () => {
     })
   )
 
-  live("keeps nothing of watchers that are gone", () =>
+  live("releases the memory of watches that have ended", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const count = listeners(server)
@@ -116,7 +116,7 @@ describe("A server over HTTP", () => {
 })
 
 describe("A server", () => {
-  effect("ends a watch whose reader is too far behind", () =>
+  effect("ends a watch whose client is too far behind", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const count = listeners(server)
@@ -129,7 +129,7 @@ describe("A server", () => {
     })
   )
 
-  effect("takes objects of many members without delay", () =>
+  effect("accepts objects with many members without delay", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const data = Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`key-${at}`, "v"]))
@@ -143,7 +143,7 @@ describe("A server", () => {
     })
   )
 
-  effect("shows of the errors of thousands of controllers those that fit into an answer", () =>
+  effect("shows as many of the errors of thousands of controllers as fit into a response", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const owner = { apiVersion: "v1", kind: "Pod", name: "a", controller: true }

@@ -71,7 +71,7 @@ export const answer = (
 const representations = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 
 /**
- * Rejects a client that accepts none of the media types, like the router of a kube-apiserver. Ranges such as `application/*` do not match.
+ * Rejects a client that does not accept any of the media types, like the router of a kube-apiserver. Ranges such as `application/*` do not match.
  */
 const checkRepresentation = ({ request: { headers } }: Exchange.Exchange, available: ReadonlyArray<string>): void => {
   const { accept = "" } = headers

@@ -13,7 +13,7 @@ const pod = (name: string, more: Json.JsonObject = {}): Json.JsonObject => ({
 })
 
 describe("/status", () => {
-  effect("changes the status and nothing else", () =>
+  effect("changes only the status", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { body } = yield* ask(server, "POST", things, thing("a", { spec: { color: "red" } }))
@@ -34,7 +34,7 @@ describe("/status", () => {
 })
 
 describe("/scale", () => {
-  effect("shows and sets the replicas of an object", () =>
+  effect("reads and sets the replicas of an object", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a", { spec: { replicas: 1 } }))
@@ -59,7 +59,7 @@ describe("/scale", () => {
     })
   )
 
-  effect("sets replicas that are deep inside of an object", () =>
+  effect("sets replicas in a nested field", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const replicas = { type: "object", properties: { replicas: { type: "integer" } } }
@@ -103,7 +103,7 @@ describe("/scale", () => {
     })
   )
 
-  effect("of a custom object without replicas cannot be changed without saying how many", () =>
+  effect("of a custom object without replicas requires a number of replicas in each change", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a"))
@@ -126,7 +126,7 @@ describe("/scale", () => {
 })
 
 describe("pods/binding", () => {
-  effect("puts a pod on a node, once", () =>
+  effect("assigns a pod to a node, once", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", pods, pod("a"))
@@ -145,7 +145,7 @@ describe("pods/binding", () => {
     })
   )
 
-  effect("wants the name of the pod twice", () =>
+  effect("requires the name of the pod in the path and in the body", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { body } = yield* ask(server, "POST", `${pods}/a/binding`, { target: { name: "n" } })
@@ -159,7 +159,7 @@ describe("pods/eviction", () => {
   const evict = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "a" } }
   const running = { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } }
 
-  effect("deletes a pod when its budget allows it, and takes from the budget", () =>
+  effect("deletes a pod if its budget allows it, and decreases the budget", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", pods, pod("a", running))
@@ -191,7 +191,7 @@ describe("pods/eviction", () => {
 })
 
 describe("pods/log", () => {
-  effect("comes from whoever registered", () =>
+  effect("comes from the registered source", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", pods, pod("a"))
@@ -217,7 +217,7 @@ describe("pods/log", () => {
 describe("CustomResourceDefinition", () => {
   const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-  effect("is served in the step in which it is stored, and no longer when it and its objects are gone", () =>
+  effect("is served from the step that stores it until it and its objects are gone", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { body } = yield* ask(server, "GET", `${definitions}/things.probe.io`)

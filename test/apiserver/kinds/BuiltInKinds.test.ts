@@ -26,7 +26,7 @@ const created = (apiVersion: string, kind: string, object: Json.JsonObject, stat
   return draft
 }
 
-test("each kind that has a name is there, and each has a schema", () => {
+test("each named kind exists, and has a schema", () => {
   expect(kinds.map((kind) => `${apiVersionOf(kind)} ${kind.kind}`).toSorted()).toEqual(
     names.map((name) => `${apiVersionOf(name)} ${name.kind}`).toSorted()
   )
@@ -35,7 +35,7 @@ test("each kind that has a name is there, and each has a schema", () => {
   ).toEqual([])
 })
 
-test("filling in what was filled in changes nothing", () => {
+test("defaulting is idempotent", () => {
   for (const { group, kind, strategy, version } of kinds) {
     const draft: Json.DraftObject = { apiVersion: apiVersionOf({ group, version }), kind, metadata: { name: "x" } }
     strategy.default(draft)
@@ -45,7 +45,7 @@ test("filling in what was filled in changes nothing", () => {
   }
 })
 
-test("an Event is the same in both its forms", () => {
+test("an Event is the same in both API groups", () => {
   const event = created("v1", "Event", {
     metadata: { name: "e", namespace: "n" },
     involvedObject: { kind: "Pod", name: "p", namespace: "n" },
@@ -66,7 +66,7 @@ test("an Event is the same in both its forms", () => {
   expect(newer.toStorage(shown)).toEqual(event)
 })
 
-test("an autoscaler is the same in both its forms", () => {
+test("an autoscaler is the same in both versions", () => {
   const autoscaler = created("autoscaling/v2", "HorizontalPodAutoscaler", {
     metadata: { name: "h" },
     spec: { maxReplicas: 2, scaleTargetRef: { kind: "Deployment", name: "d", apiVersion: "apps/v1" } }
@@ -110,7 +110,7 @@ test("a claim gets the newest default class", () => {
   expect(Json.at(claim, "spec", "storageClassName")).toBe("new")
 })
 
-test("a pod has its grace period if it runs on a node, otherwise none", () => {
+test("a pod has a grace period only if it runs on a node", () => {
   const { gracePeriod } = kindOf("v1", "Pod")
   const running = { spec: { nodeName: "n", terminationGracePeriodSeconds: 30 }, status: { phase: "Running" } }
   expect(gracePeriod(running, undefined)).toBe(30)
@@ -120,7 +120,7 @@ test("a pod has its grace period if it runs on a node, otherwise none", () => {
   expect(gracePeriod({ ...running, spec: {} }, 5)).toBe(0)
 })
 
-test("a review of the own user returns its name, and allows everything", () => {
+test("a SelfSubjectReview returns the name of the user, and an access review allows everything", () => {
   expect(
     created("authorization.k8s.io/v1", "SelfSubjectAccessReview", { spec: { resourceAttributes: { verb: "get" } } })
       .status

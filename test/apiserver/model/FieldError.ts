@@ -27,7 +27,7 @@ export interface FieldError {
   readonly message: string
 }
 
-const said: { readonly [reason in Reason]: string } = {
+const texts: { readonly [reason in Reason]: string } = {
   FieldValueRequired: "Required value",
   FieldValueInvalid: "Invalid value",
   FieldValueNotSupported: "Unsupported value",
@@ -53,7 +53,7 @@ const shownOf = (value: Json): string => (typeof value === "string" ? quote(valu
 /** Builds an error. The value is formatted as in Go: strings quoted, numbers and booleans bare, other values as JSON. */
 export const make = (reason: Reason, field: string | undefined, value: Json | undefined, detail = ""): FieldError => {
   const shown = valueless.has(reason) ? "" : `: ${shownOf(value ?? null)}`
-  return { reason, field, message: `${said[reason]}${shown}${detail === "" ? "" : `: ${detail}`}` }
+  return { reason, field, message: `${texts[reason]}${shown}${detail === "" ? "" : `: ${detail}`}` }
 }
 
 /** The error of a missing required field. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import * as Format from "./Format.ts"
 
 describe("The value of a label", () => {
-  test("has 63 bytes at most", () => {
+  test("has at most 63 bytes", () => {
     expect(Format.labelValue("a".repeat(63))).toEqual([])
     expect(Format.labelValue("a".repeat(64))).toEqual(["must be no more than 63 bytes"])
   })

@@ -13,13 +13,13 @@ const values = (schema: Schema | undefined): Schema | undefined =>
   typeof schema?.additionalProperties === "object" ? schema.additionalProperties : undefined
 
 describe("A linked schema", () => {
-  test("is there for each kind that is served, with its metadata", () => {
+  test("exists for each served kind, with its metadata", () => {
     for (const { group, kind, version } of names) {
       expect([kind, at(schemaOf(group, version, kind), "metadata", "name")?.type]).toEqual([kind, "string"])
     }
   })
 
-  test("is there for the bodies of subresources", () => {
+  test("exists for the bodies of subresources", () => {
     for (const [group, version, kind] of [
       ["policy", "v1", "Eviction"],
       ["authentication.k8s.io", "v1", "TokenRequest"],
@@ -31,18 +31,18 @@ describe("A linked schema", () => {
     }
   })
 
-  test("is not there for what is no kind", () => {
+  test("does not exist for other names", () => {
     expect(schemaOf("", "v1", "Nothing")).toBeUndefined()
     expect(schemaOf("apps", "v2", "Deployment")).toBeUndefined()
   })
 
-  test("is followed through references, lists and maps", () => {
+  test("resolves references, lists and maps", () => {
     const pod = schemaOf("", "v1", "Pod")
     expect(at(pod, "spec", "containers", "[]", "ports", "[]", "containerPort")?.type).toBe("integer")
     expect(at(pod, "spec", "containers", "[]", "resources", "limits", "{}")?.oneOf?.length).toBe(2)
   })
 
-  test("has of a reference what stands beside it, and else what it refers to", () => {
+  test("prefers the fields beside a reference to those of its target", () => {
     const spec = at(schemaOf("", "v1", "Pod"), "spec")
     expect(spec?.description).toStartWith("Specification of the desired behavior of the pod.")
     expect(spec?.default).toEqual({})
@@ -50,7 +50,7 @@ describe("A linked schema", () => {
     expect(schemaNamed("io.k8s.api.core.v1.PodSpec").description).toBe("PodSpec is a description of a pod.")
   })
 
-  test("keeps how it is merged", () => {
+  test("keeps the extensions for merging", () => {
     const containers = at(schemaOf("", "v1", "Pod"), "spec", "containers")
     expect(containers?.["x-kubernetes-list-map-keys"]).toEqual(["name"])
     expect(containers?.["x-kubernetes-patch-merge-key"]).toBe("name")
@@ -65,7 +65,7 @@ describe("A linked schema", () => {
     expect(schema?.properties?.not?.properties).toBe(schema?.properties)
   })
 
-  test("is the same value each time, and knows its name wherever it stands", () => {
+  test("is the same value each time, and has its name everywhere", () => {
     const pod = schemaOf("", "v1", "Pod")
     expect(schemaOf("", "v1", "Pod")).toBe(pod)
     const spec = at(pod, "spec")

@@ -23,7 +23,7 @@ test.each([
   expect(Quantity.canonical(text)).toBe(canonical)
 })
 
-test("a text that is no quantity is left as it is, and says why", () => {
+test("an invalid quantity is not changed, and gets an error", () => {
   expect(Quantity.canonical("a lot")).toBe("a lot")
   expect(Quantity.parse("a lot")).toBe(Quantity.wrongFormat)
   expect(Quantity.parse("")).toBe(Quantity.wrongFormat)
@@ -31,13 +31,13 @@ test("a text that is no quantity is left as it is, and says why", () => {
   expect(Quantity.parse("1Mii")).toBe(Quantity.wrongSuffix)
 })
 
-test("amounts of resources keep thousandths, rounded up", () => {
+test("quantities of resources are rounded up to thousandths", () => {
   expect(Quantity.milli("100u")).toBe("1m")
   expect(Quantity.milli("1500u")).toBe("2m")
   expect(Quantity.milli("250m")).toBe("250m")
 })
 
-test("amounts of different units are compared", () => {
+test("quantities of different units are compared", () => {
   expect(Quantity.amount("1Gi") > Quantity.amount("1G")).toBe(true)
   expect(Quantity.amount("1000m")).toBe(Quantity.amount("1"))
 })

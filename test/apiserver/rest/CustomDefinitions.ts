@@ -95,7 +95,7 @@ const serve = (state: ServerState, definition: Json.JsonObject): void => {
   state.registry.declare(name, kinds)
 }
 
-/** Deletes the objects of a CRD. If there are no objects left, deletes the CRD. */
+/** Deletes the objects of a CRD. Deletes the CRD after its last object. */
 const terminate = (state: ServerState, kind: Kind, definition: Json.JsonObject, now: number): void => {
   const [served] = state.definitions.get(ObjectMeta.nameOf(definition))?.kinds ?? []
   const own = served === undefined ? undefined : asStored(served)

@@ -7,7 +7,7 @@ import * as Json from "../model/Json.ts"
 const metadata = (body: Json.JsonObject) => Json.object(body.metadata)
 
 describe("Delete", () => {
-  effect("takes an object away at once and answers with what it was", () =>
+  effect("removes an object at once and returns its last state", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const made = yield* ask(server, "POST", things, thing("a"))
@@ -24,7 +24,7 @@ describe("Delete", () => {
     })
   )
 
-  effect("waits for finalizers, and ends with the last", () =>
+  effect("waits for finalizers, and ends when the last one is removed", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a", {}, { finalizers: ["x.io/y"] }))
@@ -62,7 +62,7 @@ describe("Delete", () => {
     )
   }
 
-  effect("gives a pod that runs its time, which can only be shortened", () =>
+  effect("gives a running pod its grace period, which can only be shortened", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const pods = "/api/v1/namespaces/default/pods"
@@ -85,7 +85,7 @@ describe("Delete", () => {
     })
   )
 
-  effect("with the same grace period again changes nothing, even after that time", () =>
+  effect("with the same grace period again changes nothing, even after the period", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const pods = "/api/v1/namespaces/default/pods"
@@ -100,7 +100,7 @@ describe("Delete", () => {
     })
   )
 
-  effect("of another object, or of another version of it, is refused and changes nothing", () =>
+  effect("with another UID or resourceVersion is rejected and changes nothing", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { body } = yield* ask(server, "POST", things, thing("a"))
@@ -120,7 +120,7 @@ describe("Delete", () => {
     })
   )
 
-  effect("of many takes those that are chosen", () =>
+  effect("of a collection deletes the selected objects", () =>
     Effect.gen(function* () {
       const server = yield* make()
       for (const [name, app] of [
@@ -137,7 +137,7 @@ describe("Delete", () => {
     })
   )
 
-  effect("ends a namespace when its content is gone and somebody says so", () =>
+  effect("removes a namespace when its content is gone and its finalizer is removed", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", "/api/v1/namespaces", { metadata: { name: "x" } })

@@ -29,11 +29,9 @@ export const decode = (
         : `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion || "meta.k8s.io/v1")} in scheme "pkg/runtime/scheme.go:111"`
     )
   }
-  const said = Object.entries(value).filter(([, member]) => member !== null)
-  return UnknownFields.prune(
-    schemaNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"),
-    Object.fromEntries(said)
-  ).value
+  const set = Object.entries(value).filter(([, member]) => member !== null)
+  return UnknownFields.prune(schemaNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"), Object.fromEntries(set))
+    .value
 }
 
 const parse = (body: string | Uint8Array | undefined, format: Format): Json.Json => {

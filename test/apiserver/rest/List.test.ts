@@ -28,7 +28,7 @@ const pages = (server: ApiServer, query: string): Effect.Effect<ReadonlyArray<Js
 }
 
 describe("List", () => {
-  effect("comes in pages of one moment, whatever happens meanwhile", () =>
+  effect("has pages of one revision, whatever changes meanwhile", () =>
     Effect.gen(function* () {
       const server = yield* withThings(5)
       const first = yield* ask(server, "GET", `${things}?limit=2`)
@@ -45,7 +45,7 @@ describe("List", () => {
     })
   )
 
-  effect("of all namespaces goes on behind the last key, too", () =>
+  effect("of all namespaces continues after the last key", () =>
     Effect.gen(function* () {
       const server = yield* withThings(3)
       const all = yield* pages(server, "limit=1")
@@ -56,7 +56,7 @@ describe("List", () => {
     })
   )
 
-  effect("ends with its last page, even a full one", () =>
+  effect("ends with its last page, even if the page is full", () =>
     Effect.gen(function* () {
       const server = yield* withThings(4)
       const all = yield* pages(server, "limit=2")
@@ -70,7 +70,7 @@ describe("List", () => {
     })
   )
 
-  effect("has no number of the following objects where it is unknown", () =>
+  effect("omits the number of the remaining objects if it is unknown", () =>
     Effect.gen(function* () {
       const server = yield* withThings(5)
       const all = yield* pages(server, "limit=1&labelSelector=odd%3D1")
@@ -79,7 +79,7 @@ describe("List", () => {
     })
   )
 
-  effect("of a moment that is forgotten can go on from now, and says how", () =>
+  effect("of an expired revision can continue from the current one, with a token in the error", () =>
     Effect.gen(function* () {
       const server = yield* withThings(4, 2)
       const first = yield* ask(server, "GET", `${things}?limit=1`)
@@ -91,7 +91,7 @@ describe("List", () => {
     })
   )
 
-  effect("shows an exact moment, at least one, or any", () =>
+  effect("shows an exact revision, at least a revision, or any", () =>
     Effect.gen(function* () {
       const server = yield* withThings(1)
       const then = server.store.revision

@@ -93,7 +93,7 @@ describe("JSON patch", () => {
     "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
   )
 
-  test("leaves the document as it was", () => {
+  test("does not change the document", () => {
     const before = structuredClone(document)
     jsonPatch(document, [
       { op: "remove", path: "/l/0" },
@@ -104,7 +104,7 @@ describe("JSON patch", () => {
 })
 
 describe("merge patch", () => {
-  test("replaces, adds, and removes by null", () => {
+  test("replaces, adds, and removes with null", () => {
     expect(
       mergePatch(
         { a: { b: 1, c: 2 }, l: [1, 2], s: "x" },
@@ -115,10 +115,10 @@ describe("merge patch", () => {
       l: [3]
     })
   })
-  test("takes nulls out of lists of what is new", () => {
+  test("removes nulls from new objects in lists", () => {
     expect(mergePatch({}, { l: [{ a: null, b: 1 }, null] })).toEqual({ l: [{ b: 1 }, null] })
   })
-  test("refuses what is no object", () => {
+  test("rejects a patch that is not an object", () => {
     expect(() => mergePatch({}, null)).toThrow("Invalid JSON Patch")
     expect(() => mergePatch({}, [])).toThrow(
       "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"
@@ -157,10 +157,10 @@ describe("strategic merge patch", () => {
       { ...c }
     ])
   })
-  test("puts what is new before what only the object has", () => {
+  test("inserts new items before the items that only the object has", () => {
     expect(containers([{ name: "z", image: "z" }])).toEqual(["z:z", "a:a", "b:b", "c:c"])
   })
-  test("deletes and replaces", () => {
+  test("deletes and replaces with directives", () => {
     expect(containers([{ name: "b", $patch: "delete" }])).toEqual(["a:a", "c:c"])
     expect(containers([{ $patch: "replace" }, { name: "z", image: "z" }])).toEqual(["z:z"])
     expect(patched({ metadata: { labels: { $patch: "replace", m: "2" } } }).metadata).toMatchObject({
@@ -182,7 +182,7 @@ describe("strategic merge patch", () => {
     })
   })
   test("may be null", () => expect(patched(null)).toEqual(live))
-  test("leaves the object and itself as they were", () => {
+  test("changes neither the object nor the patch", () => {
     const patch = { metadata: { "$setElementOrder/finalizers": ["f/2"], labels: { $patch: "replace" } } }
     const before = structuredClone({ live, patch })
     patched(patch)
@@ -241,7 +241,7 @@ describe("a patched object", () => {
       expect(() => apply(type, body, fieldValidation)).toThrow(expect.objectContaining({ code, message }))
     })
 
-  test("loses what its kind does not know, with a warning", () => {
+  test("loses its unknown fields, with a warning", () => {
     expect(apply("merge", '{"spec":{"foo":1,"replicas":2,"replicas":3}}')).toEqual({
       value: { ...object, spec: { replicas: 3 } },
       warnings: ['duplicate field "spec.replicas"', 'unknown field "spec.foo"']
@@ -250,7 +250,7 @@ describe("a patched object", () => {
       'json patch unknown field "[0].x"'
     ])
   })
-  test("by a strategic merge patch keeps its kind whatever that says", () => {
+  test("keeps its kind after a strategic merge patch of the kind", () => {
     expect(apply("strategic", '{"kind":"Foo"}').value).toEqual(object)
   })
   const invalid = (shown: string, error: string) =>
@@ -296,7 +296,7 @@ describe("a patched object", () => {
     invalid("map[metadata:map[finalizers:map[a:b]]]", "cannot restore slice from map")
   )
   refuses("strategic", '{"foo":1}', 422, invalid("map[foo:1]", 'strict decoding error: unknown field "foo"'), "Strict")
-  test("of a custom kind needs its kind", () => {
+  test("of a custom kind requires a kind", () => {
     const custom = { apiVersion: "example.com/v1", kind: "WebApp", metadata: { name: "w" } }
     const options = { fieldValidation: "Warn", warn: () => {}, knows } as const
     expect(() => Patch.apply(webApp, Patch.read("merge", '{"kind":null}'), custom, options)).toThrow(

@@ -10,11 +10,11 @@ const pod = (...names: ReadonlyArray<string>): JsonObject => ({
 const asked = (query: string, of = pod("a")) => PodLogs.of(of, new URLSearchParams(query))
 
 describe("A request for a log", () => {
-  test("is about the only container where none is named, and about all of its lines", () => {
+  test("returns all lines of the only container by default", () => {
     expect(asked("")).toEqual({ container: "a", follow: false, tailLines: undefined })
   })
 
-  test("names a container, an init container too", () => {
+  test("names a container or an init container", () => {
     expect(asked("container=b&follow=true&tailLines=0", pod("a", "b"))).toEqual({
       container: "b",
       follow: true,

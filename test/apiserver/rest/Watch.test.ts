@@ -13,7 +13,7 @@ const definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/thin
 const version = (object: Json.JsonObject | undefined) => Number(Json.at(object, "metadata", "resourceVersion"))
 
 describe("Watch", () => {
-  effect("shows each change once, in order, with growing versions", () =>
+  effect("shows each change once, in order, with increasing versions", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`)
@@ -33,50 +33,50 @@ describe("Watch", () => {
     })
   )
 
-  effect("begins with what is there when no version is named, and says where that ends if it may", () =>
-    Effect.gen(function* () {
-      const server = yield* make()
-      yield* ask(server, "POST", things, thing("a"))
-      const plain = yield* watch(server, `${things}?watch=true`)
-      expect(seen(yield* plain.next)).toEqual([["ADDED", "a"]])
-      const list = yield* watch(
-        server,
-        `${things}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`
-      )
-      const events = yield* list.next
-      expect(seen(events)).toEqual([
-        ["ADDED", "a"],
-        ["BOOKMARK", undefined]
-      ])
-      expect(events?.[1]?.object).toEqual({
-        kind: "Thing",
-        apiVersion: "probe.io/v1",
-        metadata: {
-          resourceVersion: String(server.store.revision),
-          annotations: { "k8s.io/initial-events-end": "true" }
-        }
-      })
-    })
-  )
-
   effect(
-    "an object that is not selected anymore is shown as deleted in its last state; a newly selected one is shown as added",
+    "begins with the existing objects without a version, and marks their end if the request allows bookmarks",
     () =>
       Effect.gen(function* () {
         const server = yield* make()
-        yield* ask(server, "POST", things, thing("a", {}, { labels: { app: "x" } }))
-        const { next } = yield* watch(
+        yield* ask(server, "POST", things, thing("a"))
+        const plain = yield* watch(server, `${things}?watch=true`)
+        expect(seen(yield* plain.next)).toEqual([["ADDED", "a"]])
+        const list = yield* watch(
           server,
-          `${things}?watch=true&labelSelector=app%3Dx&resourceVersion=${server.store.revision}`
+          `${things}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`
         )
-        yield* merge(server, `${things}/a`, { metadata: { labels: { app: "y" } } })
-        const [left] = (yield* next) ?? []
-        expect(left?.type).toBe("DELETED")
-        expect(Json.at(left?.object, "metadata", "labels", "app")).toBe("x")
-        expect(version(left?.object)).toBe(server.store.revision)
-        yield* merge(server, `${things}/a`, { metadata: { labels: { app: "x" } } })
-        expect(seen(yield* next)).toEqual([["ADDED", "a"]])
+        const events = yield* list.next
+        expect(seen(events)).toEqual([
+          ["ADDED", "a"],
+          ["BOOKMARK", undefined]
+        ])
+        expect(events?.[1]?.object).toEqual({
+          kind: "Thing",
+          apiVersion: "probe.io/v1",
+          metadata: {
+            resourceVersion: String(server.store.revision),
+            annotations: { "k8s.io/initial-events-end": "true" }
+          }
+        })
       })
+  )
+
+  effect("shows an object that is no longer selected as deleted, and a newly selected one as added", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a", {}, { labels: { app: "x" } }))
+      const { next } = yield* watch(
+        server,
+        `${things}?watch=true&labelSelector=app%3Dx&resourceVersion=${server.store.revision}`
+      )
+      yield* merge(server, `${things}/a`, { metadata: { labels: { app: "y" } } })
+      const [left] = (yield* next) ?? []
+      expect(left?.type).toBe("DELETED")
+      expect(Json.at(left?.object, "metadata", "labels", "app")).toBe("x")
+      expect(version(left?.object)).toBe(server.store.revision)
+      yield* merge(server, `${things}/a`, { metadata: { labels: { app: "x" } } })
+      expect(seen(yield* next)).toEqual([["ADDED", "a"]])
+    })
   )
 
   effect("with a selector does not report the changes and the deletion of an object that it never chose", () =>
@@ -98,7 +98,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("goes on where another ended, without gap or repetition", () =>
+  effect("continues where another watch ended, without gap or repetition", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const from = server.store.revision
@@ -113,7 +113,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("says that a version is too old, and ends", () =>
+  effect("reports that a version is too old, and ends", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=1`)
@@ -201,7 +201,7 @@ describe("Watch", () => {
     )
   }
 
-  effect("hears nothing any more once it is closed", () =>
+  effect("gets no events after it is closed", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { close, next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`)
@@ -214,7 +214,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("a reader who is ten thousand events behind has to begin anew", () =>
+  effect("ends for a client that is ten thousand events behind", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { next } = yield* watch(server, `/api/v1/configmaps?watch=true&resourceVersion=${server.store.revision}`)
@@ -229,7 +229,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("waits for a version that has not come", () =>
+  effect("waits for a version that does not exist yet", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const from = server.store.revision + 1

@@ -11,7 +11,7 @@ const apply = (server: ApiServer.ApiServer, path: string, body: Json.JsonObject)
 const metadata = (body: Json.JsonObject) => Json.object(body.metadata)
 
 describe("Create", () => {
-  effect("gives what only the server gives, whatever the body says of it", () =>
+  effect("sets the fields that only the server sets, whatever the body contains", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* TestClock.setTime(Date.parse("2026-11-20T10:00:00.750Z"))
@@ -35,7 +35,7 @@ describe("Create", () => {
     })
   )
 
-  effect("generates names that fit", () =>
+  effect("generates names within the limit of length", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const generate = (generateName: string) => ask(server, "POST", configMaps, { metadata: { generateName } })
@@ -44,7 +44,7 @@ describe("Create", () => {
     })
   )
 
-  effect("tried only, does all but the writing", () =>
+  effect("as a dry run does everything but the write", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const before = server.store.revision
@@ -58,7 +58,7 @@ describe("Create", () => {
 })
 
 describe("Update", () => {
-  effect("that changes nothing writes nothing", () =>
+  effect("without a change writes nothing", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { body } = yield* ask(server, "POST", things, thing("a", { spec: { color: "red" } }))
@@ -71,7 +71,7 @@ describe("Update", () => {
     })
   )
 
-  effect("keeps what only the server changes", () =>
+  effect("keeps the fields that only the server changes", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { body } = yield* ask(server, "POST", things, thing("a"))
@@ -89,7 +89,7 @@ describe("Update", () => {
     })
   )
 
-  effect("of another object of that name is refused", () =>
+  effect("of another object of the same name is rejected", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { body } = yield* ask(server, "POST", things, thing("a"))
@@ -162,7 +162,7 @@ describe("Update", () => {
     })
   )
 
-  effect("makes what is not there where the kind allows it", () =>
+  effect("creates a missing object if the kind allows it", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -178,8 +178,8 @@ const job = (name: string, spec: Json.JsonObject = {}): Json.JsonObject => ({
   metadata: { name },
   spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "app", image: "a" }] } }, ...spec }
 })
-describe("What a kube-apiserver does with what is seldom said", () => {
-  effect("a PUT with an empty list of managers forgets them", () =>
+describe("Rare requests to a kube-apiserver", () => {
+  effect("a PUT with an empty list of managers removes all managers", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { body } = yield* ask(server, "POST", configMaps, { metadata: { name: "a" }, data: { a: "b" } })
@@ -201,7 +201,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("a conflict of a taken name mentions that generateName gave no other name", () =>
+  effect("a conflict of a taken name reports that generateName found no other name", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a"))
@@ -212,7 +212,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("a prefix of names is only looked at when there is no name yet, or all of it is looked at again", () =>
+  effect("a generateName is validated only without a name, or with the whole object", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const prefix = { metadata: { generateName: "A_" } }
@@ -225,7 +225,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("the warning about owners that a patch names twice has other words", () =>
+  effect("the warning about duplicate owners in a patch has other words", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a"))
@@ -235,7 +235,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("the labels of a job that has none are those of its template, stored by the next write only", () =>
+  effect("the labels of a job without labels come from its template, and only the next write stores them", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
       const { body } = yield* ask(server, "POST", jobs, job("a"))
@@ -248,7 +248,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("the deletion of a job warns that its pods stay, unless it says what becomes of them", () =>
+  effect("the deletion of a job warns that its pods stay, unless it has a propagation policy", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
       yield* ask(server, "POST", jobs, job("a"))
@@ -259,7 +259,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("what nothing comes of here is stored with a warning, once", () =>
+  effect("a field without an effect in the embedded cluster is stored with a warning, once", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
       const scalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
@@ -299,7 +299,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("a deletion with a version that takes the finalizers and the object at once fails", () =>
+  effect("a deletion with a version fails if it removes the finalizers and the object at once", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a"))
@@ -313,7 +313,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("what is applied and is no value of Go's type is refused", () =>
+  effect("an apply with a value of a wrong Go type is rejected", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
       const { body, status } = yield* apply(server, `${jobs}/a?fieldManager=ann`, {
@@ -329,7 +329,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("a PUT makes a service, by its status one without an address", () =>
+  effect("a PUT creates a service, and a PUT of its status creates one without an address", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
       const body = { metadata: { name: "a", resourceVersion: "7" }, spec: { ports: [{ port: 80 }] } }

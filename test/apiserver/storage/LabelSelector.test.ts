@@ -58,7 +58,7 @@ describe("a label selector", () => {
     ])
   })
 
-  test("is written sorted", () => {
+  test("is written in sorted order", () => {
     expect(LabelSelector.format(LabelSelector.parse("z,!y,c in (b,a),b!=1,a>2,d==e"))).toBe(
       "a>2,b!=1,c in (a,b),d==e,!y,z"
     )
@@ -95,13 +95,13 @@ describe("a LabelSelector object", () => {
   const matches = (selector: Parameters<typeof LabelSelector.ofLabelSelector>[0]) =>
     LabelSelector.matches(LabelSelector.ofLabelSelector(selector), labels)
 
-  test("takes nothing where it is missing and everything where it is empty", () => {
+  test("selects nothing if it is missing, and everything if it is empty", () => {
     expect(matches(undefined)).toBe(false)
     expect(matches(null)).toBe(false)
     expect(matches({})).toBe(true)
   })
 
-  test("joins its labels and expressions", () => {
+  test("combines its labels and expressions", () => {
     expect(matches({ matchLabels: { a: "b" }, matchExpressions: [{ key: "n", operator: "In", values: ["5"] }] })).toBe(
       true
     )
@@ -116,7 +116,7 @@ describe("a LabelSelector object", () => {
     ).toBe(true)
   })
 
-  test("is refused with an operator that there is not, or values that do not fit it", () => {
+  test("is rejected with an unknown operator, or with values that do not fit the operator", () => {
     expect(() => matches({ matchExpressions: [{ key: "a", operator: "Gt", values: ["1"] }] })).toThrow(
       '"Gt" is not a valid label selector operator'
     )
@@ -125,7 +125,7 @@ describe("a LabelSelector object", () => {
     )
   })
 
-  test("of a plain map takes nothing where that is missing", () => {
+  test("of a plain map selects nothing if the map is missing", () => {
     expect(LabelSelector.matches(LabelSelector.ofMap(undefined), labels)).toBe(false)
     expect(LabelSelector.matches(LabelSelector.ofMap({ a: "b" }), labels)).toBe(true)
   })

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { ask, make, thing, things } from "../http/Client.fixture.ts"
 import * as State from "./Snapshot.ts"
 
-live("a server goes on from the folder in which another one left its state", () =>
+live("a server continues from the folder with the state of another one", () =>
   Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem
     const folder = `${yield* files.makeTempDirectoryScoped()}/state`

@@ -16,13 +16,13 @@ const caller = () => {
   return { ask, calls }
 }
 
-test("a step that asks for nothing runs once, and synchronously", () => {
+test("a step without calls runs once, and synchronously", () => {
   let runs = 0
   const result = Step.attempt(Step.make(), () => ++runs)
   expect([result, runs]).toEqual([1, 1])
 })
 
-test("a step runs again with each answer, and each call is made once", async () => {
+test("a step runs again after each response, and makes each call once", async () => {
   const { ask, calls } = caller()
   let runs = 0
   const result = await Effect.runPromise(
@@ -36,14 +36,14 @@ test("a step runs again with each answer, and each call is made once", async () 
   expect(runs).toBe(3)
 })
 
-test("equal calls for two things that happen once are two calls", async () => {
+test("equal calls in two one-time parts are two calls", async () => {
   const { ask, calls } = caller()
   const body = () => [Step.once(() => ask("a")), Step.once(() => ask("a"))]
   expect(await Effect.runPromise(Step.run(Step.make(), body))).toEqual(["A", "A"])
   expect(calls).toEqual(["a", "a"])
 })
 
-test("what happens once in a step is not repeated, whether it succeeds or fails", async () => {
+test("a one-time part of a step is not repeated, whether it succeeds or fails", async () => {
   const { ask } = caller()
   const done: Array<string> = []
   const once = (name: string, fails = false) =>
@@ -69,7 +69,7 @@ test("what happens once in a step is not repeated, whether it succeeds or fails"
   expect(done).toEqual(["first", "inner", "refused", "last"])
 })
 
-test("steps that wait for answers at the same time do not share anything", async () => {
+test("steps that wait at the same time do not share anything", async () => {
   const { ask, calls } = caller()
   const one = Effect.suspend(() => Step.run(Step.make(), () => [Step.once(() => calls.length), ask("a")]))
   const results = await Effect.runPromise(Effect.all([one, one], { concurrency: "unbounded" }))
@@ -77,7 +77,7 @@ test("steps that wait for answers at the same time do not share anything", async
   expect(calls).toEqual(["a", "a"])
 })
 
-test("outside of a step, the code that catches Pending makes the call", () => {
+test("the code that catches Pending makes the call outside of a step", () => {
   expect(() => caller().ask("a")).toThrow(Step.Pending)
 })
 

@@ -12,7 +12,7 @@ const names = (objects: ReadonlyArray<JsonObject> | undefined) =>
   objects?.map(({ metadata }) => `${Json.at(metadata, "namespace") ?? ""}/${Json.at(metadata, "name") ?? ""}`)
 
 describe("Store", () => {
-  test("gives every write the next revision, over all storages", () => {
+  test("gives every write the next revision across all storages", () => {
     const store = Store.make()
     const first = store.revision
     const written = [
@@ -68,7 +68,7 @@ describe("Store", () => {
     expect(changes).toEqual(["DELETED 5", "DELETED 6", "MODIFIED 2", "ADDED 3", "ADDED 4"])
   })
 
-  test("shows an earlier moment by undoing what came after", () => {
+  test("shows an earlier revision by undoing later changes", () => {
     const store = Store.make()
     store.put("s", object("n", "kept", { value: 1 }))
     store.put("s", object("n", "gone"))
@@ -99,21 +99,24 @@ describe("Store", () => {
     expect(store.changes("s", store.oldest - 1)).toBeUndefined()
   })
 
-  test("a removed object has its last state and the revision of its removal", () => {
+  test("returns the last state of a removed object with the revision of the removal", () => {
     const store = Store.make()
-    const heard: Array<Store.Change> = []
-    const stop = store.subscribe((change) => heard.push(change), "s")
+    const received: Array<Store.Change> = []
+    const stop = store.subscribe((change) => received.push(change), "s")
     store.put("s", object("n", "x", { value: 1 }))
     store.remove("s", "n", "x")
     store.put("other", object("n", "x"))
     stop()
     store.put("s", object("n", "x"))
-    expect(heard.map(({ type }) => type)).toEqual(["ADDED", "DELETED"])
-    expect(heard[1]?.object).toMatchObject({ value: 1, metadata: { resourceVersion: String(heard[1]?.revision) } })
+    expect(received.map(({ type }) => type)).toEqual(["ADDED", "DELETED"])
+    expect(received[1]?.object).toMatchObject({
+      value: 1,
+      metadata: { resourceVersion: String(received[1]?.revision) }
+    })
     expect(store.remove("s", "n", "none")).toBeUndefined()
   })
 
-  test("goes on from what was saved, without history", () => {
+  test("continues from a saved state, without history", () => {
     const store = Store.make()
     store.put("s", object("b", "x"))
     store.put("s", object("a", "x"))

@@ -76,8 +76,8 @@ const checked = (
   const { convertedObjects, result } = review.response
   const { message, status } = Json.object(result)
   if (status !== "Success") {
-    const said = Json.text(message) ?? ""
-    throw failed(said === "" ? `response.result.status was '${Json.text(status) ?? ""}', not 'Success'` : said)
+    const reason = Json.text(message) ?? ""
+    throw failed(reason === "" ? `response.result.status was '${Json.text(status) ?? ""}', not 'Success'` : reason)
   }
   const converted = Json.list(convertedObjects).map(Json.object)
   if (converted.length !== sent.length) throw returned(`${converted.length} objects, expected ${sent.length}`)

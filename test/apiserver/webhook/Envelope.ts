@@ -61,14 +61,14 @@ const typeError = (review: Json.JsonObject, expected: Type): string | undefined 
 
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)
 
-/** The error for a review without the expected type; undefined if there is no error. Only reviews of v1 need the type. */
+/** The error for a review without the expected type; undefined if the type is correct. Only reviews of v1 need the type. */
 export const unnamed = (review: Json.JsonObject, { apiVersion, kind }: Type): string | undefined => {
   const wanted = shown({ apiVersion, kind })
   const got = shown(review)
   return got === wanted ? undefined : `expected webhook response of ${wanted}, got ${got}`
 }
 
-/** The error for the uid of another request; undefined if there is no error. Only reviews of v1 must repeat the uid. */
+/** The error for the uid of another request; undefined if the uid is correct. Only reviews of v1 must repeat the uid. */
 export const misaddressed = ({ uid: echo }: Json.JsonObject, uid: string): string | undefined =>
   echo === uid ? undefined : `expected response.uid=${quote(uid)}, got ${quote(Json.text(echo) ?? "")}`
 

@@ -54,7 +54,7 @@ test.each(invalid)("%s is not valid in %j", (host, names, problem) => {
   expect(ServerName.problemOf(host, names)).toBe(problem)
 })
 
-test("a certificate of many names is described by their number", () => {
+test("an error about a certificate with many names reports their number", () => {
   const subjectaltname = Array.from({ length: 100 }, (_, index) => `DNS:a${index}`).join(", ")
   expect(ServerName.problemOf("a", { subjectaltname })).toBe(
     "x509: certificate is valid for 100 names, but none matched a"

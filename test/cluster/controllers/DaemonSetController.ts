@@ -2,23 +2,15 @@
  * DaemonSets: a pod on each node that the template allows.
  */
 import { at, equal, type Json, type JsonObject, number, object } from "@homeostat/apiserver/model/Json"
-import {
-  controllerKey,
-  controllerOf,
-  isDeleting,
-  keyOfObject,
-  labelsOf,
-  nameOf,
-  namespaceOf,
-  ofKey
-} from "@homeostat/apiserver/model/ObjectMeta"
-import { matches, ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
+import { isDeleting, keyOfObject, labelsOf, nameOf, namespaceOf, ofKey } from "@homeostat/apiserver/model/ObjectMeta"
+import { ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
 import type { Change } from "@homeostat/apiserver/storage/Store"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { claim } from "./Claim.ts"
+import * as Claimants from "./Claimants.ts"
 import * as DaemonPods from "./DaemonPods.ts"
 import * as DaemonSetRollout from "./DaemonSetRollout.ts"
-import { isReady, nodeOf, phaseOf, untilAvailable } from "./ManagedPods.ts"
+import { isAvailable, isReady, nodeOf, phaseOf, untilNextAvailable } from "./ManagedPods.ts"
 import { hashOf } from "./PodTemplateHash.ts"
 import * as Revisions from "./Revisions.ts"
 import * as Storages from "./Storages.ts"
@@ -66,12 +58,10 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
       ...truncated(set, history.old, pods.objects),
       ...status
     ],
-    again: soonest([managed.again, ...pods.objects.map((pod) => untilAvailable(pod, minReadySeconds(set), now))]),
+    again: soonest([managed.again, untilNextAvailable(set, pods.objects, now)]),
     memory: managed.memory
   }
 }
-
-const minReadySeconds = (set: JsonObject): number => number(at(set, "spec", "minReadySeconds")) ?? 0
 
 const soonest = (waits: ReadonlyArray<number | undefined>): number | undefined => {
   const future = waits.filter((wait) => wait !== undefined).filter((wait) => wait > 0)
@@ -169,8 +159,7 @@ const surplus = (
   const fresh = running.find(isFresh)
   const old = running.find((pod) => !isFresh(pod))
   const others = running.filter((pod) => pod !== fresh && pod !== old)
-  const isReplaced =
-    fresh !== undefined && old !== undefined && (!isReady(old) || DaemonSetRollout.isAvailable(set, fresh, now))
+  const isReplaced = fresh !== undefined && old !== undefined && (!isReady(old) || isAvailable(set, fresh, now))
   return isReplaced && old !== undefined ? [...others, old] : others
 }
 
@@ -195,7 +184,7 @@ const statusWrites = ({ hash, nodes, now, pods, set }: DaemonSetRollout.State): 
     .map((node) => DaemonPods.sorted(pods.get(nameOf(node)) ?? [])[0])
     .filter((pod) => pod !== undefined)
   const ready = first.filter(isReady)
-  const available = ready.filter((pod) => DaemonSetRollout.isAvailable(set, pod, now)).length
+  const available = ready.filter((pod) => isAvailable(set, pod, now)).length
   const misscheduled = nodes.filter((node) => !running.includes(node) && pods.has(nameOf(node))).length
   const counts: JsonObject = {
     currentNumberScheduled: first.length,
@@ -223,7 +212,10 @@ const statusWrites = ({ hash, nodes, now, pods, set }: DaemonSetRollout.State): 
   return [{ verb: "update", subresource: "status", object: { ...set, status } }]
 }
 
-const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
+const kind: Claimants.Kind = { storage: Storages.daemonSets, apiVersion: "apps/v1", kind: "DaemonSet" }
+
+const keys = (change: Change, snapshot: Snapshot): ReadonlyArray<string> => {
+  const { object, previous, storage, type } = change
   if (storage === Storages.daemonSets) return type === "DELETED" ? [] : [keyOfObject(object)]
   if (storage === Storages.nodes) {
     // A heartbeat of a node changes nothing.
@@ -231,14 +223,7 @@ const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): 
       previous !== undefined && equal(object.spec, previous.spec) && equal(labelsOf(object), labelsOf(previous))
     return isSame ? [] : snapshot.list(Storages.daemonSets).map(keyOfObject)
   }
-  const owners = [object, ...(previous === undefined ? [] : [previous])]
-    .map((pod) => controllerKey(pod, "apps/v1", "DaemonSet"))
-    .filter((key) => key !== undefined)
-  if (controllerOf(object) !== undefined || type === "DELETED") return owners
-  const selecting = snapshot
-    .list(Storages.daemonSets, namespaceOf(object))
-    .filter((set) => matches(ofLabelSelector(at(set, "spec", "selector")), labelsOf(object)))
-  return [...owners, ...selecting.map(keyOfObject)]
+  return Claimants.keys(change, snapshot, kind)
 }
 
 /** The DaemonSet controller. */

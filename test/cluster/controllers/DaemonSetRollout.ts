@@ -2,7 +2,7 @@
 import { at, type Json, type JsonObject, number } from "@homeostat/apiserver/model/Json"
 import { isDeleting, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
 import * as DaemonPods from "./DaemonPods.ts"
-import { untilAvailable } from "./ManagedPods.ts"
+import { isAvailable } from "./ManagedPods.ts"
 
 /** A DaemonSet with its nodes and pods. */
 export interface State {
@@ -30,10 +30,6 @@ const parameter = (set: JsonObject, name: "maxSurge" | "maxUnavailable", nodes: 
 
 /** Whether a node may run a new pod beside the old one. */
 export const allowsSurge = (set: JsonObject): boolean => parameter(set, "maxSurge", 1) > 0
-
-/** Whether a pod has been ready for `minReadySeconds`. */
-export const isAvailable = (set: JsonObject, pod: JsonObject, now: number): boolean =>
-  untilAvailable(pod, number(at(set, "spec", "minReadySeconds")) ?? 0, now) === 0
 
 /** Splits the pods of a node by their template; undefined if the node has several pods of one template. */
 const split = (

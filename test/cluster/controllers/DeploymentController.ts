@@ -17,17 +17,17 @@ import {
   createdAt,
   isDeleting,
   keyOfObject,
-  labelsOf,
   nameOf,
   namespaceOf,
   ofKey,
   uidOf,
   withMetadata
 } from "@homeostat/apiserver/model/ObjectMeta"
-import { matches, ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
+import { ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
 import type { Change } from "@homeostat/apiserver/storage/Store"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { claim } from "./Claim.ts"
+import * as Claimants from "./Claimants.ts"
 import * as Status from "./DeploymentStatus.ts"
 import { isFinished } from "./ManagedPods.ts"
 import * as NewReplicaSet from "./NewReplicaSet.ts"
@@ -292,24 +292,18 @@ const cleanUp = (deployment: JsonObject, old: ReadonlyArray<JsonObject>): Readon
   })
 }
 
-const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
+const kind: Claimants.Kind = { storage: Storages.deployments, apiVersion: "apps/v1", kind: "Deployment" }
+
+const keys = (change: Change, snapshot: Snapshot): ReadonlyArray<string> => {
+  const { object, storage, type } = change
   if (storage === Storages.deployments) return [keyOfObject(object)]
   if (storage === Storages.pods) {
     const owner = type === "DELETED" ? controllerKey(object, "apps/v1", "ReplicaSet") : undefined
     const set = owner === undefined ? undefined : snapshot.get(Storages.replicaSets, ...ofKey(owner))
-    return set === undefined ? [] : ownersOfSet(set)
+    const key = set === undefined ? undefined : controllerKey(set, "apps/v1", "Deployment")
+    return key === undefined ? [] : [key]
   }
-  const owners = [...ownersOfSet(object), ...(previous === undefined ? [] : ownersOfSet(previous))]
-  if (controllerOf(object) !== undefined || type === "DELETED") return owners
-  const selecting = snapshot
-    .list(Storages.deployments, namespaceOf(object))
-    .filter((one) => matches(ofLabelSelector(at(one, "spec", "selector")), labelsOf(object)))
-  return [...owners, ...selecting.map(keyOfObject)]
-}
-
-const ownersOfSet = (set: JsonObject): ReadonlyArray<string> => {
-  const key = controllerKey(set, "apps/v1", "Deployment")
-  return key === undefined ? [] : [key]
+  return Claimants.keys(change, snapshot, kind)
 }
 
 /** The Deployment controller. It ignores the deprecated rollback annotation, because kubectl rolls back by itself. */

@@ -8,21 +8,13 @@
  */
 
 import { at, equal, type Json, type JsonObject, object, text } from "@homeostat/apiserver/model/Json"
-import {
-  controllerKey,
-  controllerOf,
-  isDeleting,
-  keyOfObject,
-  labelsOf,
-  namespaceOf,
-  ofKey,
-  uidOf
-} from "@homeostat/apiserver/model/ObjectMeta"
+import { isDeleting, keyOfObject, ofKey, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
 import { timestamp } from "@homeostat/apiserver/model/Timestamp"
-import { matches, ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
+import { ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
 import type { Change } from "@homeostat/apiserver/storage/Store"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { claim } from "./Claim.ts"
+import * as Claimants from "./Claimants.ts"
 import * as Indexes from "./Indexes.ts"
 import * as JobBackoff from "./JobBackoff.ts"
 import * as JobOutcome from "./JobOutcome.ts"
@@ -214,17 +206,10 @@ const tooMany = (job: JsonObject): Write => ({
   message: "Too many succeeded pods running after completion count reached"
 })
 
-const keys = ({ object: changed, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
-  if (storage === Storages.jobs) return [keyOfObject(changed)]
-  const owners = [changed, ...(previous === undefined ? [] : [previous])]
-    .map((pod) => controllerKey(pod, "batch/v1", "Job"))
-    .filter((key) => key !== undefined)
-  if (controllerOf(changed) !== undefined || type === "DELETED") return owners
-  const selecting = snapshot
-    .list(Storages.jobs, namespaceOf(changed))
-    .filter((job) => matches(ofLabelSelector(at(job, "spec", "selector")), labelsOf(changed)))
-  return [...owners, ...selecting.map(keyOfObject)]
-}
+const kind: Claimants.Kind = { storage: Storages.jobs, apiVersion: "batch/v1", kind: "Job" }
+
+const keys = (change: Change, snapshot: Snapshot): ReadonlyArray<string> =>
+  change.storage === Storages.jobs ? [keyOfObject(change.object)] : Claimants.keys(change, snapshot, kind)
 
 /** The Job controller. */
 export const jobController: BuiltInController = {

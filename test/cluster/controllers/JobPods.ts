@@ -94,7 +94,7 @@ export const managed = (state: JobState, backoff: JobBackoff.Backoff, now: numbe
 const wantedActive = ({ active, job, succeeded }: JobState): number => {
   const parallelism = specified(job, "parallelism") ?? 1
   const completions = specified(job, "completions")
-  // Without `completions`, the first success ends the Job, and it creates no more pods.
+  // Without `completions`, the first success ends the Job, which then creates no further pods.
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism
   return Math.max(0, Math.min(completions - succeeded, parallelism))
 }

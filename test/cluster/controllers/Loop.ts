@@ -57,7 +57,7 @@ export const start = (
     let waiting: Array<Deferred.Deferred<void>> = []
     let wake = yield* Deferred.make<void>()
 
-    const hear = (change: Change): void => {
+    const observe = (change: Change): void => {
       index.apply(change)
       for (const [place, controller] of controllers.entries()) {
         if (controller.storages !== undefined && !controller.storages.includes(change.storage)) continue
@@ -67,8 +67,8 @@ export const start = (
     }
     yield* Effect.acquireRelease(
       Effect.sync(() => {
-        for (const change of whatIsThere(target)) hear(change)
-        return store.subscribe(hear)
+        for (const change of whatIsThere(target)) observe(change)
+        return store.subscribe(observe)
       }),
       (end) => Effect.sync(end)
     )
@@ -150,7 +150,7 @@ export const start = (
         memories.clear()
         failures.clear()
         recorder.forget()
-        for (const change of whatIsThere(target)) hear(change)
+        for (const change of whatIsThere(target)) observe(change)
       }),
       idle: Effect.gen(function* () {
         const waiter = yield* Deferred.make<void>()

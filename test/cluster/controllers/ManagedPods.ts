@@ -55,6 +55,23 @@ export const untilAvailable = (pod: JsonObject, minReadySeconds: number, now: nu
   return since === undefined ? undefined : Math.max(0, since + minReadySeconds * 1000 - now)
 }
 
+const minReadySecondsOf = (owner: JsonObject): number => number(at(owner, "spec", "minReadySeconds")) ?? 0
+
+/** Whether a pod has been ready for the `minReadySeconds` of its owner. */
+export const isAvailable = (owner: JsonObject, pod: JsonObject, now: number): boolean =>
+  untilAvailable(pod, minReadySecondsOf(owner), now) === 0
+
+/** Returns the milliseconds until the next pod of an owner becomes available; undefined if no pod waits for that. */
+export const untilNextAvailable = (
+  owner: JsonObject,
+  pods: ReadonlyArray<JsonObject>,
+  now: number
+): number | undefined => {
+  const seconds = minReadySecondsOf(owner)
+  const waits = pods.map((pod) => untilAvailable(pod, seconds, now) ?? 0).filter((wait) => wait > 0)
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}
+
 /** Returns a pod from a template for an owner. The caller may add to its metadata. */
 export const fromTemplate = (template: JsonObject, owner: JsonObject): DraftObject => {
   const { annotations, finalizers, labels } = object(template.metadata)

@@ -5,7 +5,7 @@ import * as Recorder from "./Recorder.ts"
 
 const about: JsonObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "n", uid: "u" } }
 
-const recordOf = (message: string): Record => ({ verb: "record", about, type: "Normal", reason: "Told", message })
+const recordOf = (message: string): Record => ({ verb: "record", about, type: "Normal", reason: "Reported", message })
 
 const minute = 60_000
 

@@ -132,12 +132,12 @@ export const make = (): Recorder => {
   }
 
   const ofManager = (
-    { about, reason, type, message: told }: Record,
+    { about, reason, type, message: original }: Record,
     component: string,
     now: number
   ): Written | undefined => {
     const object = JSON.stringify([component, namespaceOf(about), nameOf(about), uidOf(about)])
-    const { key, message } = aggregated(JSON.stringify([object, type, reason]), told, now)
+    const { key, message } = aggregated(JSON.stringify([object, type, reason]), original, now)
     const before = recorded.get(key)
     const time = timestamp(now)
     const name = before?.name ?? named(about, now)
@@ -163,7 +163,7 @@ export const make = (): Recorder => {
         type,
         eventTime: null,
         // An aggregated Event does not name its reporter.
-        reportingComponent: message === told ? component : "",
+        reportingComponent: message === original ? component : "",
         reportingInstance: ""
       }
     }

@@ -2,7 +2,6 @@
 
 import { at, equal, type JsonObject, number, object, objects } from "@homeostat/apiserver/model/Json"
 import {
-  controllerKey,
   controllerOf,
   isDeleting,
   keyOfObject,
@@ -16,14 +15,16 @@ import { matches, ofLabelSelector, ofMap } from "@homeostat/apiserver/storage/La
 import type { Change } from "@homeostat/apiserver/storage/Store"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { claim } from "./Claim.ts"
+import * as Claimants from "./Claimants.ts"
 import {
   fromTemplate,
   isActive,
+  isAvailable,
   isReady,
   isTerminating,
   mostExpendable,
   nodeOf,
-  untilAvailable
+  untilNextAvailable
 } from "./ManagedPods.ts"
 import * as Storages from "./Storages.ts"
 import * as Conditions from "./WorkloadConditions.ts"
@@ -104,14 +105,6 @@ const crowdOf = (snapshot: Snapshot, set: JsonObject): ((pod: JsonObject) => num
   return (pod) => counts.get(nodeOf(pod)) ?? 0
 }
 
-const minReadySeconds = (set: JsonObject): number => number(at(set, "spec", "minReadySeconds")) ?? 0
-
-/** Returns the milliseconds until the next pod has been ready for `minReadySeconds`. */
-const untilNextAvailable = (set: JsonObject, active: ReadonlyArray<JsonObject>, now: number): number | undefined => {
-  const waits = active.map((pod) => untilAvailable(pod, minReadySeconds(set), now) ?? 0).filter((wait) => wait > 0)
-  return waits.length === 0 ? undefined : Math.min(...waits)
-}
-
 /** Writes the status if it has changed. `failure` is the error of the creation or deletion of pods. */
 const statusWrites = (
   set: JsonObject,
@@ -128,7 +121,7 @@ const statusWrites = (
     ...positive({
       fullyLabeledReplicas: count((pod) => matches(template, labelsOf(pod))),
       readyReplicas: count(isReady),
-      availableReplicas: count((pod) => untilAvailable(pod, minReadySeconds(set), now) === 0)
+      availableReplicas: count((pod) => isAvailable(set, pod, now))
     }),
     terminatingReplicas: pods.filter(isTerminating).length,
     observedGeneration: number(at(set, "metadata", "generation")) ?? 0,
@@ -152,17 +145,10 @@ const failing = (set: JsonObject, active: number, failure: string | undefined, n
   ]
 }
 
-const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
-  if (storage === Storages.replicaSets) return [keyOfObject(object)]
-  const owners = [object, ...(previous === undefined ? [] : [previous])]
-    .map((pod) => controllerKey(pod, "apps/v1", "ReplicaSet"))
-    .filter((key) => key !== undefined)
-  if (controllerOf(object) !== undefined || type === "DELETED") return owners
-  const selecting = snapshot
-    .list(Storages.replicaSets, namespaceOf(object))
-    .filter((set) => matches(ofLabelSelector(at(set, "spec", "selector")), labelsOf(object)))
-  return [...owners, ...selecting.map(keyOfObject)]
-}
+const kind: Claimants.Kind = { storage: Storages.replicaSets, apiVersion: "apps/v1", kind: "ReplicaSet" }
+
+const keys = (change: Change, snapshot: Snapshot): ReadonlyArray<string> =>
+  change.storage === Storages.replicaSets ? [keyOfObject(change.object)] : Claimants.keys(change, snapshot, kind)
 
 /** The ReplicaSet controller. */
 export const replicaSetController: BuiltInController = {

@@ -1,8 +1,8 @@
 /** The pods of a StatefulSet. Each pod has a stable name with an ordinal, and its own claims. */
-import { at, copy, type JsonObject, number, object, objects, text } from "@homeostat/apiserver/model/Json"
+import { at, copy, type JsonObject, object, objects, text } from "@homeostat/apiserver/model/Json"
 import { isDeleting, labelsOf, nameOf, withMetadata } from "@homeostat/apiserver/model/ObjectMeta"
 import type { Snapshot, Write } from "./BuiltInController.ts"
-import { fromTemplate, isReady, phaseOf, untilAvailable } from "./ManagedPods.ts"
+import { fromTemplate, isAvailable, isReady, phaseOf } from "./ManagedPods.ts"
 import * as Revisions from "./Revisions.ts"
 import * as StatefulClaims from "./StatefulClaims.ts"
 
@@ -17,7 +17,7 @@ const placeOf = (pod: JsonObject): { readonly parent: string; readonly ordinal: 
   return dash < 0 || !/^\d{1,10}$/.test(digits) ? undefined : { parent: name.slice(0, dash), ordinal: Number(digits) }
 }
 
-/** Returns the ordinal in the name of a pod; -1 if there is no ordinal. */
+/** Returns the ordinal in the name of a pod; -1 for a name without an ordinal. */
 export const ordinalOf = (pod: JsonObject): number => placeOf(pod)?.ordinal ?? -1
 
 /** Whether a pod has a name of the StatefulSet. */
@@ -28,10 +28,6 @@ export const revisionOf = (pod: JsonObject): string => labelsOf(pod)[Revisions.p
 
 /** Whether a pod is Running and Ready. */
 export const isRunningAndReady = (pod: JsonObject): boolean => phaseOf(pod) === "Running" && isReady(pod)
-
-/** Whether a pod has been ready for `minReadySeconds`. */
-export const isAvailable = (set: JsonObject, pod: JsonObject, now: number): boolean =>
-  untilAvailable(pod, number(at(set, "spec", "minReadySeconds")) ?? 0, now) === 0
 
 /** Whether a pod is missing, not available or being deleted. */
 export const isUnavailable = (set: JsonObject, pod: JsonObject | undefined, now: number): boolean =>

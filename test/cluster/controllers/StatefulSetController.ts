@@ -4,21 +4,13 @@
  * Not supported: the strategy Recreate, which kube-apiserver 1.37 does not enable by default.
  */
 import { at, type JsonObject, number, object, objects, text } from "@homeostat/apiserver/model/Json"
-import {
-  controllerKey,
-  controllerOf,
-  isDeleting,
-  keyOfObject,
-  labelsOf,
-  nameOf,
-  namespaceOf,
-  ofKey
-} from "@homeostat/apiserver/model/ObjectMeta"
-import { matches, ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
+import { isDeleting, keyOfObject, nameOf, namespaceOf, ofKey } from "@homeostat/apiserver/model/ObjectMeta"
+import { ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
 import type { Change } from "@homeostat/apiserver/storage/Store"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { claim } from "./Claim.ts"
-import { isFinished, phaseOf, untilAvailable } from "./ManagedPods.ts"
+import * as Claimants from "./Claimants.ts"
+import { isAvailable, isFinished, phaseOf, untilNextAvailable } from "./ManagedPods.ts"
 import * as Revisions from "./Revisions.ts"
 import * as StatefulClaims from "./StatefulClaims.ts"
 import * as StatefulPods from "./StatefulPods.ts"
@@ -147,7 +139,7 @@ const managed = (state: State, orElse: ReadonlyArray<Write>): Managed => {
       if (isParallel) continue
       return stopped
     }
-    const isHealthy = StatefulPods.isRunningAndReady(pod) && StatefulPods.isAvailable(set, pod, now)
+    const isHealthy = StatefulPods.isRunningAndReady(pod) && isAvailable(set, pod, now)
     if (!isParallel && !isHealthy && pod !== unhealthy) return stopped
     writes.push(StatefulPods.remove(set, pod))
     if (!isParallel) return stopped
@@ -179,7 +171,7 @@ const replica = (
     phaseOf(pod) === "Pending"
       ? [...StatefulClaims.create(snapshot, set, ordinal, orElse), ...StatefulClaims.own(snapshot, set, pod)]
       : []
-  const isHealthy = StatefulPods.isRunningAndReady(pod) && StatefulPods.isAvailable(set, pod, now)
+  const isHealthy = StatefulPods.isRunningAndReady(pod) && isAvailable(set, pod, now)
   if (!state.isParallel && (isDeleting(pod) || !isHealthy)) return { writes: claims, stops: true }
   // The next pass handles everything except the claims of the pod.
   return { writes: claims.length > 0 ? claims : StatefulPods.conform(snapshot, set, pod), stops: false }
@@ -198,7 +190,7 @@ const toUpdate = ({ history, isParallel, now, replicas, set }: State): ReadonlyA
     .toReversed()
   const budget = Math.max(0, most - unavailable)
   if (!isParallel) return old.slice(0, budget)
-  const broken = old.filter((pod) => !StatefulPods.isAvailable(set, pod, now))
+  const broken = old.filter((pod) => !isAvailable(set, pod, now))
   return [...broken, ...old.filter((pod) => !broken.includes(pod)).slice(0, budget)]
 }
 
@@ -220,7 +212,7 @@ const statusWrites = ({ condemned, history, now, replicas, set }: State, deleted
   const counts: JsonObject = {
     replicas: pods.length,
     readyReplicas: ready,
-    availableReplicas: count((pod) => StatefulPods.isRunningAndReady(pod) && StatefulPods.isAvailable(set, pod, now)),
+    availableReplicas: count((pod) => StatefulPods.isRunningAndReady(pod) && isAvailable(set, pod, now)),
     currentReplicas: isComplete ? updated : ofRevision(history.current) - deleted,
     updatedReplicas: updated
   }
@@ -261,30 +253,19 @@ const truncated = (
   return old.slice(0, Math.max(0, old.length - limit)).map((one) => ({ verb: "delete", object: one }))
 }
 
-const untilNextAvailable = (set: JsonObject, pods: ReadonlyArray<JsonObject>, now: number): number | undefined => {
-  const seconds = number(at(set, "spec", "minReadySeconds")) ?? 0
-  const waits = pods.map((pod) => untilAvailable(pod, seconds, now) ?? 0).filter((wait) => wait > 0)
-  return waits.length === 0 ? undefined : Math.min(...waits)
-}
+const kind: Claimants.Kind = { storage: Storages.statefulSets, apiVersion: "apps/v1", kind: "StatefulSet" }
 
-const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
+const keys = (change: Change, snapshot: Snapshot): ReadonlyArray<string> => {
+  const { object, storage, type } = change
   if (storage === Storages.statefulSets) return type === "DELETED" ? [] : [keyOfObject(object)]
-  const sets = () => snapshot.list(Storages.statefulSets, namespaceOf(object))
-  if (storage === Storages.claims) {
-    // A pod may wait for the deletion of a claim with its name.
-    if (type !== "DELETED") return []
-    const isTemplate = (set: JsonObject) =>
-      objects(at(set, "spec", "volumeClaimTemplates")).some((template) =>
-        nameOf(object).startsWith(`${nameOf(template)}-${nameOf(set)}-`)
-      )
-    return sets().filter(isTemplate).map(keyOfObject)
-  }
-  const owners = [object, ...(previous === undefined ? [] : [previous])]
-    .map((one) => controllerKey(one, "apps/v1", "StatefulSet"))
-    .filter((key) => key !== undefined)
-  if (controllerOf(object) !== undefined || type === "DELETED") return owners
-  const selecting = sets().filter((set) => matches(ofLabelSelector(at(set, "spec", "selector")), labelsOf(object)))
-  return [...owners, ...selecting.map(keyOfObject)]
+  if (storage !== Storages.claims) return Claimants.keys(change, snapshot, kind)
+  // A pod may wait for the deletion of a claim with its name.
+  if (type !== "DELETED") return []
+  const isTemplate = (set: JsonObject) =>
+    objects(at(set, "spec", "volumeClaimTemplates")).some((template) =>
+      nameOf(object).startsWith(`${nameOf(template)}-${nameOf(set)}-`)
+    )
+  return snapshot.list(Storages.statefulSets, namespaceOf(object)).filter(isTemplate).map(keyOfObject)
 }
 
 /** The StatefulSet controller. */

@@ -58,7 +58,7 @@ export interface Ground {
   readonly isRestless: () => boolean
 }
 
-/** Returns the holder of a Lease; undefined if it has none. */
+/** Returns the holder of a Lease; undefined if the Lease has no holder. */
 export const holderOf = (lease: Json.JsonObject | undefined): string | undefined =>
   Json.text(Json.at(lease, "spec", "holderIdentity"))
 

@@ -19,11 +19,11 @@ export interface Ended {
   readonly isReported: boolean
 }
 
-/** Waits for the rest of the delay, and reports the back-off. `say` sets the waiting reason and message of the container. */
+/** Waits for the rest of the delay, and reports the back-off. `setWaiting` sets the waiting reason and message of the container. */
 export const wait = <R, R2>(
   { container, isReported, pod: { metadata }, restarts, spent }: Ended,
-  say: (reason: string, message: string) => Effect.Effect<void, never, R>,
-  tell: (told: Events.Told) => Effect.Effect<void, never, R2>
+  setWaiting: (reason: string, message: string) => Effect.Effect<void, never, R>,
+  record: (event: Events.PodEvent) => Effect.Effect<void, never, R2>
 ): Effect.Effect<void, never, R | R2> =>
   Effect.gen(function* () {
     const time = delay(restarts)
@@ -32,8 +32,8 @@ export const wait = <R, R2>(
     if (!isReported) {
       const pod = `${metadata.name}_${metadata.namespace}(${metadata.uid})`
       const message = `back-off ${Duration.format(time)} restarting failed container=${container} pod=${pod}`
-      yield* say("CrashLoopBackOff", message)
-      yield* tell({
+      yield* setWaiting("CrashLoopBackOff", message)
+      yield* record({
         type: "Warning",
         reason: "BackOff",
         message: `Back-off restarting failed container ${container} in pod ${pod}`,

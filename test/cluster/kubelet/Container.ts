@@ -41,18 +41,18 @@ export const pretend = (
   spent: Duration.Duration = Duration.zero
 ): Effect.Effect<Running> =>
   Effect.gen(function* () {
-    const told = yield* Deferred.make<Duration.Duration>()
+    const stopRequest = yield* Deferred.make<Duration.Duration>()
     const come = ({ after, exitCode, message = "" }: SimulatedPods.End) =>
       Effect.as(Effect.sleep(after), { exitCode, message })
     const byItself = ends === undefined ? Effect.never : come({ ...ends, after: Duration.subtract(ends.after, spent) })
-    const asTold = Effect.flatMap(Deferred.await(told), (grace) =>
+    const whenStopped = Effect.flatMap(Deferred.await(stopRequest), (grace) =>
       Effect.raceFirst(come(stopped), Effect.as(Effect.sleep(grace), killed))
     )
     // All callers share one exit.
-    const ended = yield* Effect.cached(Effect.raceFirst(byItself, asTold))
+    const ended = yield* Effect.cached(Effect.raceFirst(byItself, whenStopped))
     return {
       ended,
-      stop: (grace) => Effect.asVoid(Effect.zipRight(Deferred.succeed(told, grace), ended)),
+      stop: (grace) => Effect.asVoid(Effect.zipRight(Deferred.succeed(stopRequest, grace), ended)),
       abandon: () => Effect.void
     }
   })
@@ -69,7 +69,7 @@ const lastBytes = (bytes: Uint8Array, count: number): string => {
   return new TextDecoder().decode(bytes.subarray(whole ?? start))
 }
 
-const lastWords = (log: Uint8Array): string =>
+const lastLines = (log: Uint8Array): string =>
   lastBytes(log, largestFallback.bytes).split("\n").slice(-largestFallback.lines).join("\n")
 
 /** Sends SIGTERM to the program only, as to the first process of a container. The program must end its own children. */
@@ -135,9 +135,9 @@ export const prepare = (
     )
     const message = (exitCode: number) =>
       Effect.gen(function* () {
-        const said = lastBytes(yield* fs.readFile(terminationLog), largestMessage)
-        if (said !== "" || exitCode === 0 || container.terminationMessagePolicy !== "FallbackToLogsOnError") return said
-        return lastWords((yield* fs.readFile(log)).subarray(written))
+        const text = lastBytes(yield* fs.readFile(terminationLog), largestMessage)
+        if (text !== "" || exitCode === 0 || container.terminationMessagePolicy !== "FallbackToLogsOnError") return text
+        return lastLines((yield* fs.readFile(log)).subarray(written))
       }).pipe(Effect.orElseSucceed(() => ""))
     return Effect.sync((): Running => {
       const child = Process.spawn(command.executable, command.args, {

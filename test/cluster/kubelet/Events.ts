@@ -26,7 +26,7 @@ const CoreEvent = Resource.make<CoreEvent>({ group: "", version: "v1", kind: "Ev
 export const calm = Schedule.spaced("1 second")
 
 /** An Event of a pod, or of one of its containers. */
-export interface Told {
+export interface PodEvent {
   /** Default `Normal`. */
   readonly type?: "Normal" | "Warning" | undefined
   readonly reason: string
@@ -35,7 +35,12 @@ export interface Told {
 }
 
 /** Writes the nth Event about a pod. A failed write loses the Event, as in a real kubelet. */
-export const tell = (node: string, pod: Pod, count: number, { container, message, reason, type = "Normal" }: Told) =>
+export const write = (
+  node: string,
+  pod: Pod,
+  count: number,
+  { container, message, reason, type = "Normal" }: PodEvent
+) =>
   Effect.gen(function* () {
     const { name, namespace = "default", resourceVersion, uid } = pod.metadata
     const millis = yield* Clock.currentTimeMillis

@@ -16,10 +16,10 @@ export interface Refusal {
 /** Returns the first image of a pod that cannot be pulled; undefined if every image can be pulled. */
 export const refused = (pod: Pod, unpullable: ReadonlyArray<string>): Refusal | undefined => {
   const containers = pod.spec?.containers ?? []
-  const said = pod.metadata.annotations?.[SimulatedPods.imagePullError]
-  if (said !== undefined) {
+  const message = pod.metadata.annotations?.[SimulatedPods.imagePullError]
+  if (message !== undefined) {
     const image = containers[0]?.image
-    return image === undefined ? undefined : { image, first: undefined, last: said === "" ? "" : `: ${said}` }
+    return image === undefined ? undefined : { image, first: undefined, last: message === "" ? "" : `: ${message}` }
   }
   const image = containers.map(({ image = "" }) => image).find((one) => unpullable.includes(one))
   if (image === undefined) return undefined
@@ -27,23 +27,23 @@ export const refused = (pod: Pod, unpullable: ReadonlyArray<string>): Refusal | 
   return { image, first, last: `: ErrImagePull: ${first}` }
 }
 
-/** Reports the failed attempts, and does not end. `say` sets the waiting reason and message of the containers with this image. */
+/** Reports the failed attempts, and does not end. `setWaiting` sets the waiting reason and message of the containers with this image. */
 export const report = <R, R2>(
   { first, image, last }: Refusal,
-  say: (reason: string, message: string) => Effect.Effect<void, never, R>,
-  tell: (told: Events.Told) => Effect.Effect<void, never, R2>
+  setWaiting: (reason: string, message: string) => Effect.Effect<void, never, R>,
+  record: (event: Events.PodEvent) => Effect.Effect<void, never, R2>
 ): Effect.Effect<never, never, R | R2> =>
   Effect.gen(function* () {
-    const failed = (message: string) => tell({ type: "Warning", reason: "Failed", message })
+    const failed = (message: string) => record({ type: "Warning", reason: "Failed", message })
     if (first !== undefined) {
-      yield* tell({ reason: "Pulling", message: `Pulling image ${JSON.stringify(image)}` })
-      yield* say("ErrImagePull", first)
+      yield* record({ reason: "Pulling", message: `Pulling image ${JSON.stringify(image)}` })
+      yield* setWaiting("ErrImagePull", first)
       yield* failed(`Failed to pull image ${JSON.stringify(image)}: ${first}`)
       yield* failed("Error: ErrImagePull")
       yield* Effect.sleep("1 second")
-      yield* tell({ reason: "BackOff", message: `Back-off pulling image ${JSON.stringify(image)}` })
+      yield* record({ reason: "BackOff", message: `Back-off pulling image ${JSON.stringify(image)}` })
     }
-    yield* say("ImagePullBackOff", `Back-off pulling image ${JSON.stringify(image)}${last}`)
+    yield* setWaiting("ImagePullBackOff", `Back-off pulling image ${JSON.stringify(image)}${last}`)
     yield* failed("Error: ImagePullBackOff")
     return yield* Effect.never
   })

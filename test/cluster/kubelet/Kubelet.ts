@@ -8,8 +8,8 @@
  *
  * A program runs as the user of the tests and has access to the machine. The kubelet does not enforce `securityContext` (users,
  * capabilities, a read-only root file system), resource limits and read-only mounts. It rewrites paths in the environment and arguments to
- * the folders of the volumes (see `Program.command`). It probes programs over HTTP and TCP only. Of the `preStop` hooks of programs, it runs
- * `sleep`. The tokens of ServiceAccounts are real and valid for an hour.
+ * the folders of the volumes (see `Program.command`). It probes programs over HTTP and TCP only. It runs only the hook `sleep` of
+ * `preStop`. The tokens of ServiceAccounts are real and valid for an hour.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -161,7 +161,7 @@ export const start = (
     yield* register(name, node.ip)
 
     const workers = yield* FiberMap.make<string>()
-    const told = new Map<string, PodWorker.Worker>()
+    const current = new Map<string, PodWorker.Worker>()
     const pods = new Map<string, Pod>()
     const context = yield* Effect.context<Client.Client | FileSystem.FileSystem>()
     /** Starts a worker that continues a pod from its status, when the previous worker has ended. */
@@ -169,7 +169,7 @@ export const start = (
       Effect.gen(function* () {
         const { deletionTimestamp, uid } = pod.metadata
         const before = FiberMap.unsafeGet(workers, uid)
-        told.delete(uid)
+        current.delete(uid)
         // A pod that has ended needs no worker.
         if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) {
           return Option.isSome(before) ? yield* Fiber.interruptFork(before.value) : undefined
@@ -179,10 +179,10 @@ export const start = (
         addresses = Math.max(addresses, high * 256 + low)
         const again = Effect.suspend(() => {
           const now = pods.get(uid)
-          return now === undefined || told.get(uid) !== worker ? Effect.void : begin(now)
+          return now === undefined || current.get(uid) !== worker ? Effect.void : begin(now)
         })
         const worker: PodWorker.Worker = yield* PodWorker.make(node, pod, again)
-        told.set(uid, worker)
+        current.set(uid, worker)
         yield* worker.update(pod)
         const run = Option.isSome(before) ? Effect.zipRight(Fiber.interrupt(before.value), worker.run) : worker.run
         yield* FiberMap.run(workers, uid, Effect.provide(run, context))
@@ -191,13 +191,13 @@ export const start = (
       Effect.suspend(() => {
         const { uid } = pod.metadata
         pods.set(uid, pod)
-        return told.get(uid)?.update(pod) ?? begin(pod)
+        return current.get(uid)?.update(pod) ?? begin(pod)
       })
     const gone = ({ metadata: { uid } }: Pod) =>
       Effect.suspend(() => {
-        const worker = told.get(uid)
+        const worker = current.get(uid)
         pods.delete(uid)
-        told.delete(uid)
+        current.delete(uid)
         return worker === undefined ? Effect.void : worker.update(undefined)
       })
     yield* Effect.forkScoped(follow(Pod, { fieldSelector: `spec.nodeName=${name}` }, { seen, gone }))

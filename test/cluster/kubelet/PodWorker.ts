@@ -85,13 +85,16 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     const foreign = yield* Queue.sliding<void>(1)
     const gone = yield* Deferred.make<void>()
     /** The running containers, and whether the worker has reported their end. */
-    const running = new Map<string, { readonly process: Container.Running; readonly told: Deferred.Deferred<void> }>()
+    const running = new Map<
+      string,
+      { readonly process: Container.Running; readonly reported: Deferred.Deferred<void> }
+    >()
     /** The sidecars, and whether they have started. The next container starts after its sidecar. */
     const starts = new Map<string, Deferred.Deferred<void>>()
     for (const { name } of initContainers) {
       if (RestartPolicy.isSidecar(first, name)) starts.set(name, yield* Deferred.make<void>())
     }
-    /** When true, the worker starts no more containers. */
+    /** Whether the worker no longer starts containers. */
     let stopping = false
     const seen = new Map<string, PodStatus.ContainerStatus>()
     for (const status of PodStatus.statuses(earlier)) seen.set(status.name, status)
@@ -135,15 +138,15 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         })
       )
     let events = 0
-    const tell = (told: Events.Told) =>
-      node.events ? Effect.suspend(() => Events.tell(node.name, pod, events++, told)) : Effect.void
+    const record = (event: Events.PodEvent) =>
+      node.events ? Effect.suspend(() => Events.write(node.name, pod, events++, event)) : Effect.void
 
-    const recordUnmounted = (message: string) => tell({ type: "Warning", reason: "FailedMount", message })
+    const recordUnmounted = (message: string) => record({ type: "Warning", reason: "FailedMount", message })
 
     const recordUnconfigured = (container: Environment.Container) => (message: string) =>
       Effect.zipRight(
         see(container, { state: { waiting: { reason: "CreateContainerConfigError", message } } }),
-        tell({ type: "Warning", reason: "Failed", message: `Error: ${message}`, container: container.name })
+        record({ type: "Warning", reason: "Failed", message: `Error: ${message}`, container: container.name })
       )
 
     const begin = (container: Environment.Container, before: RunningState) =>
@@ -155,15 +158,15 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
           program === undefined
             ? Container.pretend(planOf(container), Duration.millis(spent))
             : yield* Patience.retry(Container.prepare(program, node, pod, container, ip), recordUnconfigured(container))
-        const told = yield* Deferred.make<void>()
+        const reported = yield* Deferred.make<void>()
         // The start and its registration cannot be interrupted apart, so that `stop` knows every running container.
         return yield* Effect.uninterruptible(
           Effect.suspend(() =>
             stopping
               ? Effect.interruptible(Effect.never)
               : Effect.map(start, (process) => {
-                  running.set(container.name, { process, told })
-                  return { process, told }
+                  running.set(container.name, { process, reported })
+                  return { process, reported }
                 })
           )
         )
@@ -204,7 +207,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       return Probes.run(container, since, health, look, isProgram ? Effect.void : troubled.await, {
         started: see(container, { started: true }),
         ready: (ready) => see(container, { ready }),
-        unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: name })
+        unhealthy: (message) => record({ type: "Warning", reason: "Unhealthy", message, container: name })
       }).pipe(
         // If the pod is stopping, its own grace period applies.
         Effect.flatMap(({ graceSeconds, kind }) => {
@@ -213,7 +216,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
             ? `Init container ${name} failed ${kind} probe`
             : `Container ${name} failed ${kind} probe${RestartPolicy.restarts(first, container, 1) ? ", will be restarted" : ""}`
           return Effect.zipRight(
-            tell({ reason: "Killing", message, container: name }),
+            record({ reason: "Killing", message, container: name }),
             process.stop(graceSeconds === undefined ? grace() : Duration.seconds(graceSeconds))
           )
         })
@@ -242,8 +245,8 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
             ready: health.ready && !isInit,
             state: { running: { startedAt } }
           })
-          yield* tell({ reason: "Created", message: "Container created", container: name })
-          yield* tell({ reason: "Started", message: "Container started", container: name })
+          yield* record({ reason: "Created", message: "Container created", container: name })
+          yield* record({ reason: "Started", message: "Container started", container: name })
         } else if (started) {
           const start = starts.get(name)
           if (start !== undefined) yield* Deferred.succeed(start, undefined)
@@ -272,19 +275,19 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         resumed.delete(name)
         let resumes = before?.state?.running
         let last = PodStatus.endOf(before)
-        const say = (reason: string, message: string, change: Partial<PodStatus.ContainerStatus> = {}) =>
+        const setWaiting = (reason: string, message: string, change: Partial<PodStatus.ContainerStatus> = {}) =>
           see(container, { state: { waiting: { reason, message } }, ...change })
         if (resumes === undefined && last === undefined) {
-          if (!isMapped(container)) yield* Obstacle.wait(name, () => planOf(container), say, tell)
-          yield* tell({
+          if (!isMapped(container)) yield* Obstacle.wait(name, () => planOf(container), setWaiting, record)
+          yield* record({
             reason: "Pulled",
             message: `Container image ${JSON.stringify(image)} already present on machine`,
             container: name
           })
         }
         const ended = Effect.suspend(() =>
-          Effect.flatMap(begin(container, resumes), ({ process, told }) =>
-            Effect.ensuring(attend(container, isInit, process, resumes), Deferred.succeed(told, undefined))
+          Effect.flatMap(begin(container, resumes), ({ process, reported }) =>
+            Effect.ensuring(attend(container, isInit, process, resumes), Deferred.succeed(reported, undefined))
           )
         )
         while (true) {
@@ -299,8 +302,8 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
               : Duration.millis((yield* Clock.currentTimeMillis) - Date.parse(last.finishedAt ?? ""))
           yield* BackOff.wait(
             { pod, container: name, restarts: restartCount, spent, isReported: state?.waiting !== undefined },
-            (reason, message) => say(reason, message, { lastState: { terminated } }),
-            tell
+            (reason, message) => setWaiting(reason, message, { lastState: { terminated } }),
+            record
           )
           seen.set(name, { ...statusOf(container), restartCount: restartCount + 1, lastState: { terminated } })
           last = undefined
@@ -331,9 +334,9 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
           if (one === undefined) return
           const spent = Duration.millis((yield* Clock.currentTimeMillis) - since)
           const rest = Duration.subtract(grace(), spent)
-          yield* tell({ reason: "Killing", message: `Stopping container ${name}`, container: name })
+          yield* record({ reason: "Killing", message: `Stopping container ${name}`, container: name })
           yield* one.process.stop(starts.has(name) ? Duration.max(rest, leastGrace) : rest)
-          yield* Deferred.await(one.told)
+          yield* Deferred.await(one.reported)
         })
       const others = [...running.keys()].filter((name) => !starts.has(name))
       yield* Effect.forEach(others, end, { concurrency: "unbounded", discard: true })
@@ -354,7 +357,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         ip = node.address()
       }
       const image = ImagePull.refused(pod, node.unpullable)
-      if (image !== undefined) return yield* ImagePull.report(image, recordUnpulled(image), tell)
+      if (image !== undefined) return yield* ImagePull.report(image, recordUnpulled(image), record)
       for (const container of initContainers) {
         const started = starts.get(container.name)
         if (started !== undefined) {
@@ -376,7 +379,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
           Effect.sync(() => {
             failed = why
           }),
-          tell({ type: "Warning", reason: why.reason, message: why.message })
+          record({ type: "Warning", reason: why.reason, message: why.message })
         )
       )
     )
@@ -439,8 +442,8 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
           if (next.metadata.deletionTimestamp !== undefined) {
             return Effect.zipRight(Deferred.succeed(ending, "deleted"), writer.seen(next))
           }
-          const told = Effect.zipRight(watchTrouble(next), writer.seen(next))
-          return Effect.flatMap(Deferred.isDone(ending), (isUndeleted) => (isUndeleted ? outdated : told))
+          const observe = Effect.zipRight(watchTrouble(next), writer.seen(next))
+          return Effect.flatMap(Deferred.isDone(ending), (isUndeleted) => (isUndeleted ? outdated : observe))
         })
     }
   })

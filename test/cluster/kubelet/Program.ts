@@ -1,6 +1,6 @@
 /**
- * The programs of this machine that replace images. There is no container runtime. A pod whose image is mapped to a program runs as child
- * processes of the kubelet.
+ * The programs of this machine that replace images. The kubelet works without a container runtime: it runs a pod whose image is mapped to
+ * a program as child processes.
  */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 
@@ -58,7 +58,7 @@ export const command =
     }
   }
 
-/** Returns the program of an image; undefined if it has none. */
+/** Returns the program of an image; undefined if the image has no program. */
 export const find = (images: Images, image: string): Program | undefined =>
   [image, image.replace(/@sha256:.*$/, "").replace(/:[^/:]*$/, "")]
     .map((name) => (Object.hasOwn(images, name) ? images[name] : undefined))

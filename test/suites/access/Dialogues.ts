@@ -519,7 +519,7 @@ const impersonators: ReadonlyArray<Dialogue> = [
     ...wanted
   ),
   byRobot(
-    "constrained impersonation of everybody",
+    "constrained impersonation of all users",
     [constrainedOn, rule("authentication.k8s.io", "*", ["impersonate:user-info"])],
     ...wanted
   )

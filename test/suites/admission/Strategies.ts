@@ -45,7 +45,7 @@ const webhooks: { readonly [about: string]: JsonObject } = {
   "a bad name of a webhook": hooks({ name: "A_b" }),
   "two webhooks of one name": hooks({}, {}),
   "side effects": hooks({ sideEffects: "Some" }),
-  "no side effects said": hooks({ sideEffects: null }),
+  "no sideEffects": hooks({ sideEffects: null }),
   "a timeout of none": hooks({ timeoutSeconds: 0 }),
   "a long timeout": hooks({ timeoutSeconds: 31 }),
   "a failure policy of its own": hooks({ failurePolicy: "Perhaps" }),
@@ -53,7 +53,7 @@ const webhooks: { readonly [about: string]: JsonObject } = {
   "no review versions": hooks({ admissionReviewVersions: [] }),
   "strange review versions": hooks({ admissionReviewVersions: ["v2", "v2", "V3"] }),
   v1beta1: hooks({ admissionReviewVersions: ["v1beta1"] }),
-  "a selector that is none": hooks({
+  "invalid selectors": hooks({
     namespaceSelector: { matchLabels: { "a b": "c" } },
     objectSelector: { matchExpressions: [{ key: "a", operator: "Like" }] }
   }),

@@ -45,7 +45,7 @@ const isSaving = (scene: Scene.Scene, repository: Scene.Repository) =>
     return yield* Backups.until(
       scene,
       "shop",
-      "it says so",
+      "the status reports it",
       ({ message, phase }) => phase === "Running" && message === "The mover runs"
     )
   })

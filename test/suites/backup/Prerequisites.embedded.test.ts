@@ -280,7 +280,7 @@ describe("A Backup", () => {
         yield* Pretended.shop(scene)
         yield* scene.manage()
         yield* Backups.create(scene, "shop", { image: nowhere })
-        const running = yield* Backups.until(scene, "shop", "it tells of the image", ({ message, phase }) =>
+        const running = yield* Backups.until(scene, "shop", "it reports the image", ({ message, phase }) =>
           Boolean(phase === "Running" && message?.startsWith(`The image ${nowhere} cannot be pulled: `))
         )
         expect(Backups.condition(running, "Ready")).toMatchObject({ status: "True" })

@@ -6,7 +6,7 @@ import * as Assets from "@homeostat/testkit/envtest/Assets"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect } from "effect"
 
-/** Environment variables of restic. Of this process's variables, restic gets only PATH. */
+/** Environment variables of restic. Restic gets only PATH from this process's variables. */
 export type Environment = { readonly [name: string]: string | undefined }
 
 /** The path of restic: RESTIC_BIN, a program of the real lane, or a program on the PATH. Fails if RESTIC_BIN is wrong. */

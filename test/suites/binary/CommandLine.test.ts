@@ -430,7 +430,7 @@ describe("An invalid setting of the cluster causes exit code 1 and one line with
     Effect.gen(function* () {
       const home = yield* Directory.make
       const authority = yield* Certificates.authority
-      const stranger = yield* Certificates.authority
+      const other = yield* Certificates.authority
       const ours = yield* serving(yield* authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] }))
       const elsewhere = yield* serving(yield* authority.server({ dns: ["elsewhere.example"], ip: [] }))
       const ca = authority.certificate
@@ -442,7 +442,7 @@ describe("An invalid setting of the cluster causes exit code 1 and one line with
       > = [
         [
           ours,
-          stranger.certificate,
+          other.certificate,
           "the server's certificate is not signed by the configured certificate authority (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"
         ],
         [

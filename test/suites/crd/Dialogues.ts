@@ -5,10 +5,11 @@ import * as J from "@homeostat/apiserver/model/Json"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import type { Dialogue, Step } from "../comparison/Dialogue.ts"
+import { type Dialogue, type Step, withoutRevision } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
 import type { Request } from "../comparison/Server.ts"
 import * as Backups from "./Backups.ts"
+import * as DefaultStatuses from "./DefaultStatuses.ts"
 import * as Definitions from "./Definitions.ts"
 import * as Gauges from "./Gauges.ts"
 import * as Objects from "./Objects.ts"
@@ -157,6 +158,82 @@ const ratchets: ReadonlyArray<Dialogue> = [
   }
 ]
 
+const merge = (path: string, body: JsonObject): Request => ({
+  method: "PATCH",
+  path,
+  body,
+  contentType: "application/merge-patch+json"
+})
+
+const apply = (path: string, body: JsonObject): Request => ({
+  method: "PATCH",
+  path: `${path}?fieldManager=applier`,
+  body,
+  contentType: "application/apply-patch+yaml"
+})
+
+/** Replaces the object of the step before, with the same resourceVersion. */
+const replaceLatest =
+  (plural: string, below: string): Step =>
+  ({ live }) => {
+    const { status: _, ...object } = J.object(live)
+    return { method: "PUT", path: `${objectsPath(plural)}/a${below}`, body: object }
+  }
+
+const defaultStatuses: ReadonlyArray<Dialogue> = [
+  {
+    name: "an object without a status gets the default status of its kind",
+    reads: `${objectsPath("marks")}/a`,
+    compared: withoutRevision,
+    steps: [
+      ...define("marks", DefaultStatuses.defaulted("marks")),
+      post(`${objectsPath("marks")}${dry}`, object("marks", { spec: {} })),
+      // The server drops the status of a new object.
+      post(objectsPath("marks"), object("marks", { spec: {}, status: { observedGeneration: 3, phase: "New" } })),
+      { method: "GET", path: objectsPath("marks") },
+      merge(`${objectsPath("marks")}/a`, {}),
+      merge(`${objectsPath("marks")}/a`, { status: { phase: "New" } }),
+      merge(`${objectsPath("marks")}/a/status`, { status: { phase: "Old" } }),
+      merge(`${objectsPath("marks")}/a/status`, { status: { observedGeneration: 1 } }),
+      merge(`${objectsPath("marks")}/a/status`, { status: null }),
+      replaceLatest("marks", ""),
+      replaceLatest("marks", "/status"),
+      apply(`${objectsPath("marks")}/a`, object("marks", { spec: { a: "1" } })),
+      apply(`${objectsPath("marks")}/a`, object("marks", { spec: { a: "1" } }))
+    ]
+  },
+  {
+    name: "an applied object without a status gets the default status of its kind",
+    reads: `${objectsPath("stamps")}/a`,
+    steps: [
+      ...define("stamps", DefaultStatuses.defaulted("stamps")),
+      apply(`${objectsPath("stamps")}/a`, object("stamps", { spec: {}, status: { phase: "New" } })),
+      apply(`${objectsPath("stamps")}/a`, object("stamps", { spec: {} }))
+    ]
+  },
+  {
+    name: "a stored object without a status gets the later default status of its kind",
+    reads: `${objectsPath("relics")}/a`,
+    compared: withoutRevision,
+    steps: [
+      ...define("relics", DefaultStatuses.plain("relics")),
+      post(objectsPath("relics"), object("relics", { spec: {} })),
+      merge(`${definitionsPath}/relics.crd.example.com`, {
+        spec: DefaultStatuses.defaulted("relics").spec ?? null
+      }),
+      {
+        method: "GET",
+        path: `${objectsPath("relics")}/a`,
+        until: { body: { status: { observedGeneration: -1 } } },
+        pauseMillis: 2_100
+      },
+      { method: "GET", path: objectsPath("relics") },
+      merge(`${objectsPath("relics")}/a`, {}),
+      merge(`${objectsPath("relics")}/a/status`, { status: { observedGeneration: 1 } })
+    ]
+  }
+]
+
 const webApp = Crd.of(WebApp)
 const [version] = webApp.spec.versions
 const webApps: ReadonlyArray<Dialogue> = Objects.webApps.map((spec) => ({
@@ -179,5 +256,5 @@ const named = (definition: JsonObject): CustomResourceDefinition => ({
 export const crd: Suite = {
   name: "crd",
   definitions: [...[Objects.everything, Backups.backups].map(named), webApp],
-  dialogues: [...definitions, ...objects, ...rules, ...ratchets, ...webApps]
+  dialogues: [...definitions, ...objects, ...rules, ...ratchets, ...defaultStatuses, ...webApps]
 }

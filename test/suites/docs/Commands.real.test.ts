@@ -25,7 +25,7 @@ const installing = new Set(["README.md", "deploy/README.md"])
 const asking = new Set(["docs/logs.md", "docs/replay.md", "docs/why.md"])
 
 /** Pages that need a manager. */
-const managed = new Set([...installing, ...asking, "docs/backup.md"])
+const managed = new Set([...installing, ...asking, "docs/backup.md", "docs/webapp.md"])
 
 /** A separate control plane, because the pages install cluster-wide objects. The harmless flag makes it separate. */
 const alone = { ...Envtest.everything, apiServerFlags: ["--event-ttl=59m"] }

@@ -29,26 +29,21 @@ const programs = files("{test,controllers}/*.ts")
   .concat(files("test/{demo,apiserver,cluster}/**/*.ts"))
   .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
 
-/** Suites whose recordings contain the names of their tests. */
-const hashed =
-  /^test\/suites\/(access|accounts|admission|agreement|apply|builtin|conformance|controllers|costs|crd|kubectl|openapi|patch|plugins)\//
-
 /** The tests whose names follow the rules. */
-const tests = files("{controllers,runtime,observability}/**/*.test.ts")
-  .concat(files("test/{suites,cluster}/**/*.test.ts"))
-  .filter((file) => !hashed.test(file) && !/(^|\/)(webapp|explore)\//.test(file))
+const tests = files("{controllers,runtime,observability,test}/**/*.test.ts")
 
 /** Messages of the API server, word for word. */
 const recorded = /Continuing with the provided token|a wildcard DNS-1123 subdomain|was previously a storage version/
 
 const hitsOf = async (
   paths: ReadonlyArray<string>,
-  paragraphsOf: (text: string) => ReadonlyArray<string>
+  paragraphsOf: (text: string) => ReadonlyArray<string>,
+  find = Prose.hits
 ): Promise<ReadonlyArray<string>> => {
   const all = await Promise.all(
     paths.map(async (path) =>
       paragraphsOf(await read(path))
-        .flatMap(Prose.hits)
+        .flatMap(find)
         .map(({ advice, found }) => `${path}: ${found} (${advice})`)
     )
   )
@@ -82,6 +77,12 @@ describe("Plain English in", () => {
     expect(await hitsOf(publicTestkit, Prose.ofComments)).toEqual([])
   })
 
+  test("comments of tests and of their programs", async () => {
+    const all = files("test/**/*.ts").filter((file) => !/^test\/suites\/docs\/Prose/.test(file))
+    expect(all.length).toBeGreaterThan(1000)
+    expect(await hitsOf(all, Prose.ofComments)).toEqual([])
+  })
+
   test("comments of manifests and scripts", async () => {
     const others = [...files("deploy/**/*.yaml"), ...files("**/*.sh"), ...files("deploy/**/Dockerfile")]
     expect(others.length).toBeGreaterThan(40)
@@ -90,14 +91,14 @@ describe("Plain English in", () => {
 
   test("names of tests", async () => {
     expect(tests.length).toBeGreaterThan(400)
-    const found = await Promise.all(
-      tests.map(async (path) =>
-        Prose.ofTestNames(await read(path))
-          .flatMap(Prose.hitsOfName)
-          .map(({ advice, found }) => `${path}: ${found} (${advice})`)
-      )
-    )
-    expect(found.flat()).toEqual([])
+    expect(await hitsOf(tests, Prose.ofTestNames, Prose.hitsOfName)).toEqual([])
+  })
+
+  test("names of recorded tests", async () => {
+    const recordings = files("test/suites/**/recording.json")
+    expect(recordings.length).toBeGreaterThan(10)
+    const namesOf = (text: string) => Object.keys(JSON.parse(text).entries)
+    expect(await hitsOf(recordings, namesOf, Prose.hitsOfName)).toEqual([])
   })
 
   test("names of tests that pages quote", async () => {
@@ -146,6 +147,7 @@ describe("The check finds", () => {
     const source = `describe("MoverJob", () => {\n  test(\n    \`shortens ${"$"}{name} without collisions\`,\n    () => {})\n})\n`
     expect(Prose.ofTestNames(source)).toEqual(["MoverJob", "shortens X without collisions"])
     expect(Prose.ofTestNames(source).flatMap(Prose.hitsOfName)).toEqual([])
+    expect(Prose.ofTestNames('test.each([["a", 1]])("The status of %s", (name) => {})')).toEqual(["The status of %s"])
     expect(Prose.ofTestNames('Backups.real("A claim is saved", (scene) => save(scene))')).toEqual(["A claim is saved"])
   })
 

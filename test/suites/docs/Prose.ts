@@ -113,8 +113,9 @@ export const hitsOfName = (name: string): ReadonlyArray<Hit> => [
 /** A string or a template, in two groups. */
 const text = String.raw`(?:"((?:[^"\\\n]|\\.)*)"|\`((?:[^\`\\]|\\.)*)\`)`
 
-/** A test or a group, and a call of another function with a name and a body, which may declare a test. */
+/** Tests with cases, tests and groups, and calls of other functions with a name and a body, which may declare tests. */
 const tests = [
+  new RegExp(String.raw`\]\)\(\s*${text}\s*,`, "g"),
   new RegExp(String.raw`\b(?:describe|test|it|live|effect|scene)(?:\.[a-z]+)?\(\s*${text}\s*,`, "g"),
   new RegExp(String.raw`\b[\w.]+\(\s*${text},\s*(?:\([^()]*\)|\w+) =>`, "g")
 ]

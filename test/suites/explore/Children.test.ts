@@ -1,5 +1,6 @@
 /** Explores a set of children. A crash between applies and removals, a stale cache or a failed request does not change the end state. */
 import { BuiltIn, Condition, Controller, CustomResource, Owned, Result, Status } from "@homeostat/runtime"
+import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
 import * as Explore from "@homeostat/testkit/Explore"
 import { Effect, Schema } from "effect"
 
@@ -34,4 +35,21 @@ const controller = Controller.make("book", {
 Explore.kind("a set of children survives every fault", Book, {
   controllers: [controller],
   specs: [{ pages: ["a", "b"] }, { pages: ["c"] }]
+})
+
+const cover = Owned.child(BuiltIn.ConfigMap, { metadata: { name: "cover" } })
+
+const withoutRoutes = Controller.make("book", {
+  for: Book,
+  owns: [Owned.kind(BuiltIn.ConfigMap, { removes: true }), Owned.kind(HTTPRoute, { optional: true })],
+  reconcile: (book) =>
+    Effect.gen(function* () {
+      yield* Status.progress(book, Owned.progress(yield* Owned.all(book, [cover])))
+      return Result.done
+    })
+})
+
+Explore.kind("a controller of a kind that the cluster lacks survives every fault", Book, {
+  controllers: [withoutRoutes],
+  specs: [{ pages: [] }]
 })

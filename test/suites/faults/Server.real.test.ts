@@ -15,7 +15,7 @@ const apiServer = ({ cluster }: Wired) =>
 /** Waits until the manager logs that no API server answers. The manager pauses its reconciles from then on. */
 const lost = ({ manager }: Wired) =>
   Managed.eventually(
-    "that it says so",
+    "a warning about it",
     Effect.sync(() => manager.warnings),
     (lines) => lines.some((line) => line.includes("No API server answers")),
     "30 seconds"
@@ -138,15 +138,15 @@ describe("A manager whose API server", () => {
       yield* proxy.heal
       yield* converged(place, "30 seconds")
       const states = yield* Managed.eventually(
-        "that each kind was listed anew",
+        "that each kind was listed again",
         Effect.sync(() => informers(place)),
         (all) => all.every(({ relists, status }) => relists > 0 && status === "synced")
       )
       expect(states.map(({ reasons }) => reasons.expired)).toEqual(states.map(() => 1))
       expect(metric(place, "homeostat_watch_relists_total", { reason: "expired" })).toBe(states.length)
       // Each kind starts a new watch once. The restarted server may reject the first attempt.
-      const anew = manager.watches.slice(watched).filter((path) => path.includes("sendInitialEvents"))
-      expect(anew.length).toBeLessThan(3 * states.length)
+      const lists = manager.watches.slice(watched).filter((path) => path.includes("sendInitialEvents"))
+      expect(lists.length).toBeLessThan(3 * states.length)
       expect(states.find(({ kind }) => kind === "WebApp")?.size).toBe(4)
       expect(yield* strays(namespace)).toEqual([])
       expect(sent(place) - before).toBeLessThan(150)

@@ -121,7 +121,7 @@ describe.concurrent("A manager whose connection", () => {
       )
       yield* proxy.blackhole
       yield* Effect.forEach([1, 2, 3, 4], (index) => want({ namespace, name: `app-${index}` }, "registry.test/web:2"))
-      yield* Managed.eventually("that it says so", Effect.as(leap("5 seconds"), manager.warnings), (lines) =>
+      yield* Managed.eventually("a warning about it", Effect.as(leap("5 seconds"), manager.warnings), (lines) =>
         lines.some((line) => line.includes("No API server answers"))
       )
       const paused = manager.requests.length

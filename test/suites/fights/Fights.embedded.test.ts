@@ -138,7 +138,7 @@ describe("A controller", () => {
           for: Chore.Chore,
           reconcile: (chore) =>
             Effect.as(
-              Effect.zipRight(Effect.sleep("50 millis"), Status.update(chore, { told: `at ${++runs}` })),
+              Effect.zipRight(Effect.sleep("50 millis"), Status.update(chore, { result: `at ${++runs}` })),
               Result.done
             )
         })
@@ -151,7 +151,7 @@ describe("A controller", () => {
           Effect.sync(() => runs),
           (now) => now > before + 20
         )
-        const note = `status.told of Chore ${namespace}/one was written ${HotLoop.limits.rewrite} times within 30 s, though nothing woke controller chores but itself: a value that is new each time, such as a time? Write it only when something else has changed.`
+        const note = `status.result of Chore ${namespace}/one was written ${HotLoop.limits.rewrite} times within 30 s, though nothing woke controller chores but itself: a value that is new each time, such as a time? Write it only when something else has changed.`
         expect(yield* notes).toEqual([note])
         expect(working.warnings).toEqual([note])
         const counts = working.metrics().find(({ metric }) => metric.name === "homeostat_hot_loops_total")?.series

@@ -38,7 +38,7 @@ const test = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) => run(["bun"
 
 /** Expects that a command succeeded. A failure shows its output. */
 const succeeded = ({ code, stderr, stdout }: Running.End) =>
-  expect({ code, told: code === 0 ? "" : stdout + stderr }).toEqual({ code: 0, told: "" })
+  expect({ code, output: code === 0 ? "" : stdout + stderr }).toEqual({ code: 0, output: "" })
 
 /** The names of the CRDs that the program of a copy prints. */
 const definitionsOf = ({ run }: Copy.Copy) =>

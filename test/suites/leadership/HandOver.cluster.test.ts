@@ -64,7 +64,7 @@ describe("When the leader of two managers is stopped,", () => {
         yield* Fiber.join(stopping)
         expect(new Set(a.attempts.map(({ outcome }) => outcome._tag))).toEqual(new Set(["Done"]))
         expect(yield* notes).toContain("ConfigMap: by a")
-        yield* Managed.eventually("it is told on the Lease", notes, (all) =>
+        yield* Managed.eventually("an Event of the Lease", notes, (all) =>
           ["a became leader", "a stopped leading", "b became leader"].every((note) => all.includes(`Lease: ${note}`))
         )
         expect(yield* lease).toMatchObject({ holderIdentity: "b", leaseTransitions: 1 })

@@ -12,6 +12,7 @@ import * as Shared from "@homeostat/testkit/Shared"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
+import * as GatewayApi from "../webapp/GatewayApi.ts"
 import * as Locked from "./Locked.ts"
 
 const webapps = "apps.kubedojo.io/v1beta1/webapps"
@@ -377,7 +378,7 @@ describe("The policies of the manager", () => {
       const text = (where: string) =>
         `security context forbidden: ${where} (must meet the baseline of Pod Security, without sysctls)`
       for (const [policy, first, pod] of kinds) {
-        const container = (more: { readonly securityContext?: object; readonly ports?: ReadonlyArray<object> }) => {
+        const container = (more: { readonly securityContext?: object; readonly [field: string]: unknown }) => {
           const own = "securityContext" in first ? first.securityContext : {}
           return pod({
             containers: [
@@ -397,6 +398,23 @@ describe("The policies of the manager", () => {
           container({ ports: [{ containerPort: 80, hostPort: 80 }] }),
           `hostPort forbidden: container: ${first.name} (must not be set)`
         )
+        const outside = [
+          { httpGet: { host: "169.254.169.254", port: 80 } },
+          { tcpSocket: { host: "10.0.0.1", port: 80 } }
+        ]
+        for (const action of outside) {
+          const places = ["livenessProbe", "readinessProbe", "startupProbe"].map((probe) => ({ [probe]: action }))
+          const hooks = ["postStart", "preStop"].map((hook) => ({ lifecycle: { [hook]: action } }))
+          for (const place of [...places, ...hooks]) {
+            yield* denies(
+              policy,
+              container(place),
+              `host of a probe or hook forbidden: container: ${first.name} (must not be set)`
+            )
+          }
+        }
+        const inside = { httpGet: { path: "/", port: 80 } }
+        yield* accepts(container({ livenessProbe: inside, lifecycle: { preStop: inside } }))
         yield* accepts(
           pod({
             securityContext: {
@@ -578,7 +596,88 @@ describe("The policies of the manager", () => {
       yield* denies(
         "access",
         policy({ podSelector: {} }),
-        "podSelector forbidden: {} (must select the pods of the WebApp)"
+        "selector forbidden: spec.podSelector (must select the pods of the WebApp by a label or the operator In)"
+      )
+      const all = { matchExpressions: [{ key: "a", operator: "DoesNotExist" }] }
+      const some = { matchExpressions: [{ key: "app", operator: "In", values: ["shop"] }] }
+      const budgets = "policy/v1/poddisruptionbudgets"
+      for (const selector of [{}, all]) {
+        const text = (field: string) =>
+          `selector forbidden: ${field} (must select the pods of the WebApp by a label or the operator In)`
+        yield* denies("access", policy({ podSelector: selector }), text("spec.podSelector"))
+        const budget = Locked.budget({ spec: { selector } })
+        yield* denies("budgets", Locked.create(budgets, shop, budget), text("spec.selector"))
+      }
+      const metadata = { name: "cart", ownerReferences: [{ ...Locked.ofWebApp, name: "cart" }] }
+      const cart = Locked.networkPolicy({ metadata, spec: { podSelector: some } })
+      yield* accepts(Locked.create("networking.k8s.io/v1/networkpolicies", shop, cart))
+      const budget = Locked.budget({ metadata, spec: { selector: some, maxUnavailable: "10%" } })
+      yield* accepts(Locked.create(budgets, shop, budget))
+      for (const spec of [
+        { maxUnavailable: 0 },
+        { maxUnavailable: "0%" },
+        { maxUnavailable: undefined, minAvailable: "100%" }
+      ]) {
+        yield* denies(
+          "budgets",
+          Locked.create(budgets, shop, Locked.budget({ spec })),
+          "budget forbidden: spec (must have a maxUnavailable of at least 1 or 1%)"
+        )
+      }
+    })
+  )
+
+  locked("accept only routes for a host to the Service of the WebApp, without annotations of others", (scene) =>
+    Effect.gen(function* () {
+      const { accepts, cluster, denies, make, shop } = scene
+      yield* cluster.install(GatewayApi.definition)
+      const ingresses = "networking.k8s.io/v1/ingresses"
+      const ingress = (changes: Parameters<typeof Locked.ingress>[0]) =>
+        Locked.create(ingresses, shop, Locked.ingress(changes))
+      const httpRoute = (changes: Parameters<typeof Locked.httpRoute>[0]) =>
+        Locked.create("gateway.networking.k8s.io/v1/httproutes", shop, Locked.httpRoute(changes))
+      const backend = "backend forbidden: shop (must be the Service with the same name, without filters)"
+      const host = "route without a host forbidden: shop (each rule must have a host)"
+      const service = { name: "shop", port: { number: 80 } }
+
+      yield* accepts(httpRoute({}))
+      yield* denies("routes", ingress({ spec: { rules: [Locked.ruleFor("shop"), Locked.ruleFor("cart")] } }), backend)
+      yield* denies("routes", ingress({ spec: { defaultBackend: { service } } }), backend)
+      yield* denies("routes", ingress({ spec: { rules: undefined, defaultBackend: { service } } }), host)
+      yield* denies("routes", ingress({ spec: { rules: [Locked.ruleFor("shop", "")] } }), host)
+      for (const other of [{ name: "cart" }, { namespace: "kube-system" }, { kind: "Other", group: "example.org" }]) {
+        yield* denies("routes", httpRoute({ backend: other }), backend)
+      }
+      const filters = [{ type: "RequestMirror" }]
+      yield* denies("routes", httpRoute({ backend: { filters } }), backend)
+      const { spec } = Locked.httpRoute()
+      yield* denies("routes", httpRoute({ spec: { rules: [{ ...spec.rules[0], filters }] } }), backend)
+      yield* denies("routes", httpRoute({ spec: { hostnames: [] } }), host)
+
+      const snippet = { "nginx.ingress.kubernetes.io/configuration-snippet": "return 200;" }
+      const annotated = (annotations: object) => ingress({ metadata: { annotations } })
+      const forbidden = (name: string) =>
+        `annotation forbidden: ${name} (must be one that the controller sets, or stay as it is)`
+      yield* denies("routes", annotated(snippet), forbidden("nginx.ingress.kubernetes.io/configuration-snippet"))
+      yield* accepts(
+        annotated({
+          "cert-manager.io/cluster-issuer": "letsencrypt",
+          "homeostat.dev/intent": "0123",
+          "example.org/trace": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        })
+      )
+      // A user may have set these fields.
+      const annotations = { "example.org/rate": "10" }
+      const kept = yield* make(
+        ingresses,
+        Locked.ingress({ metadata: { annotations }, spec: { defaultBackend: { service } } })
+      )
+      yield* accepts(put(kept, (object) => ({ ...object, metadata: { ...object.metadata, labels: { a: "b" } } })))
+      const changed = { "example.org/rate": "11" }
+      yield* denies(
+        "routes",
+        put(kept, (object) => ({ ...object, metadata: { ...object.metadata, annotations: changed } })),
+        forbidden("example.org/rate")
       )
     })
   )

@@ -232,12 +232,31 @@ export const revision = (metadata: object = {}) => ({
   data: {}
 })
 
-/** The Ingress of a WebApp, with changes of its metadata. */
-export const ingress = ({ metadata = {} }: { readonly metadata?: object } = {}) => ({
+/** The Ingress of a WebApp, with changes of its metadata and its spec. */
+export const ingress = ({ metadata = {}, spec = {} }: { readonly metadata?: object; readonly spec?: object } = {}) => ({
   apiVersion: "networking.k8s.io/v1",
   kind: "Ingress",
   metadata: { name: "shop", ownerReferences: [ofWebApp], ...metadata },
-  spec: { defaultBackend: { service: { name: "shop", port: { number: 80 } } } }
+  spec: { rules: [ruleFor("shop")], ...spec }
+})
+
+/** A rule of an Ingress that leads to a Service. */
+export const ruleFor = (service: string, host?: string | undefined) => ({
+  host: host ?? "shop.example.com",
+  http: { paths: [{ path: "/", pathType: "Prefix", backend: { service: { name: service, port: { number: 80 } } } }] }
+})
+
+/** The HTTPRoute of a WebApp, with changes of its backend and its spec. */
+export const httpRoute = ({ backend = {}, spec = {} }: { readonly backend?: object; readonly spec?: object } = {}) => ({
+  apiVersion: "gateway.networking.k8s.io/v1",
+  kind: "HTTPRoute",
+  metadata: { name: "shop", ownerReferences: [ofWebApp] },
+  spec: {
+    parentRefs: [{ name: "public", namespace: "infra" }],
+    hostnames: ["shop.example.com"],
+    rules: [{ backendRefs: [{ group: "", kind: "Service", name: "shop", port: 80, ...backend }] }],
+    ...spec
+  }
 })
 
 /** The claim of a Restore, with changes of its spec and its metadata. */

@@ -29,7 +29,7 @@ export const controller: Controller.Controller<Manager.Runtime> = Controller.mak
           return Result.requeueAfter("1 hour")
         case "update":
           yield* EventRecorder.record({ regarding: chore, type: "Normal", reason: "Updated", note: "x" })
-          yield* Chore.tell(chore.metadata, "told")
+          yield* Chore.report(chore.metadata, "done")
           return Result.done
         default:
           return Result.done

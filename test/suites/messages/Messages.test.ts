@@ -259,8 +259,10 @@ const started = Effect.gen(function* () {
   return lines.join("\n")
 })
 
-const notOwned = (holder: string | undefined) =>
-  Effect.succeed(new Ownership.NotOwned({ kind: "Deployment", key: "default/x", holder, news: true }).message)
+const notOwned = (holder: string | undefined, adoptAnnotation?: string) =>
+  Effect.succeed(
+    new Ownership.NotOwned({ kind: "Deployment", key: "default/x", holder, adoptAnnotation, news: true }).message
+  )
 
 const scheduled = Effect.sync(() => {
   const of = backup()
@@ -418,13 +420,18 @@ const rows: ReadonlyArray<
   ],
   [
     "controlled by nobody",
+    notOwned(undefined, "apps.kubedojo.io/adopt"),
+    "Deployment default/x already exists and has no controller (delete it, or annotate it with apps.kubedojo.io/adopt=true)"
+  ],
+  [
+    "hand it over with the adopt annotation",
     notOwned(undefined),
-    "Deployment default/x already exists and has no controller: leaving it alone (delete it, or hand it over with the adopt annotation)"
+    "Deployment default/x already exists and has no controller (delete it, or use another name)"
   ],
   [
     "until it is removed or given away",
     notOwned("Site a"),
-    "Deployment default/x already exists and is controlled by Site a: leaving it alone (delete it, or use another name)"
+    "Deployment default/x already exists and is controlled by Site a (delete it, or use another name)"
   ],
   ["it runs by", scheduled, "Scheduled: 0 2 * * * (UTC)."],
   [

@@ -1,6 +1,7 @@
 /** The metrics of the runtime and of controllers. */
 import * as Backup from "@homeostat/backup/run/Metrics"
 import * as Runtime from "@homeostat/runtime/telemetry/Metric"
+import * as Request from "@homeostat/runtime/telemetry/RequestMetric"
 import * as Webhook from "@homeostat/runtime/telemetry/WebhookMetric"
 
 /** A module that defines metrics. */
@@ -10,14 +11,17 @@ export interface Module {
   readonly exports: { readonly [name: string]: unknown }
 }
 
-export const runtime: Module = { file: "runtime/src/telemetry/Metric.ts", exports: Runtime }
-
-export const webhook: Module = { file: "runtime/src/telemetry/WebhookMetric.ts", exports: Webhook }
+/** The metrics modules of the runtime. */
+export const runtime: ReadonlyArray<Module> = [
+  { file: "runtime/src/telemetry/Metric.ts", exports: Runtime },
+  { file: "runtime/src/telemetry/RequestMetric.ts", exports: Request },
+  { file: "runtime/src/telemetry/WebhookMetric.ts", exports: Webhook }
+]
 
 /** The metrics modules of the controllers. */
 export const controllers: ReadonlyArray<Module> = [{ file: "controllers/backup/run/Metrics.ts", exports: Backup }]
 
-export const modules: ReadonlyArray<Module> = [runtime, webhook, ...controllers]
+export const modules: ReadonlyArray<Module> = [...runtime, ...controllers]
 
 const isMetric = (value: unknown): value is Runtime.Metric =>
   typeof value === "object" && value !== null && "type" in value && "help" in value

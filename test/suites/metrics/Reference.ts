@@ -39,7 +39,7 @@ const entriesOf = async (module: Definitions.Module): Promise<ReadonlyArray<Entr
     .map(({ at, metric }) => ({ metric, text: paragraph(source.slice(source.lastIndexOf("/**", at), at), module) }))
 }
 
-const entries = [...(await entriesOf(Definitions.runtime)), ...(await entriesOf(Definitions.webhook))]
+const entries = (await Promise.all(Definitions.runtime.map(entriesOf))).flat()
 const ofControllers = await Promise.all(
   Definitions.controllers.map(async (module) => ({ file: module.file, entries: await entriesOf(module) }))
 )

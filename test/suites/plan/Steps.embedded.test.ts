@@ -43,7 +43,7 @@ const momentAfter = (story: Story, index: number): Effect.Effect<WebAppStory.Mom
       yield* time.during(Scope.close(scope, Exit.void))
       yield* act(story.steps[index]?.act)
       yield* time.pass("10 seconds")
-      return { saved: cluster.server.saved(), at: time.clock.unsafeCurrentTimeMillis(), told: [] }
+      return { saved: cluster.server.saved(), at: time.clock.unsafeCurrentTimeMillis(), actions: [] }
     }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(1)), Logger.withMinimumLogLevel(LogLevel.None))
   })
 

@@ -59,7 +59,7 @@ live(
       let unknown = 0
       const kinds = new Map<string, number>()
       for (let seed = 1; seed <= stories; seed++) {
-        for (const moment of yield* WebAppStory.tell(seed)) {
+        for (const moment of yield* WebAppStory.run(seed)) {
           const plan = yield* planned(moment)
           const real = (yield* written(moment)).map(Recorded.plain)
           const { missing, surplus } = differences(plan.writes.map(Recorded.plain), real)
@@ -71,7 +71,7 @@ live(
             kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
           }
           if (missing.length + surplus.length > 0 && plan.unknown.length === 0) {
-            print(`seed ${seed}: ${moment.told.join("; ")}`)
+            print(`seed ${seed}: ${moment.actions.join("; ")}`)
             for (const text of missing) print(`  only planned: ${text}`)
             for (const text of surplus) print(`  only written: ${text}`)
           }

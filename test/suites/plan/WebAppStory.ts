@@ -16,7 +16,7 @@ export interface Moment {
   readonly saved: ReturnType<EmbeddedCluster.EmbeddedCluster["server"]["saved"]>
   readonly at: number
   /** The actions so far, for messages. */
-  readonly told: ReadonlyArray<string>
+  readonly actions: ReadonlyArray<string>
 }
 
 type Action = Effect.Effect<unknown, unknown, Client.Client>
@@ -180,16 +180,16 @@ const managed = (cluster: EmbeddedCluster.EmbeddedCluster, time: VirtualTime.Vir
   })
 
 /** Runs a story. Returns its moments right after the last change, and when the cluster is at rest again. */
-export const tell = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
+export const run = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
   Effect.suspend(() => {
     const time = VirtualTime.make(Date.parse("2026-11-20T08:00:00Z"))
-    const told: Array<string> = []
+    const actions: Array<string> = []
     return Effect.gen(function* () {
       const cluster = yield* EmbeddedCluster.make({ seed, crds: [(yield* chance(0.3)) ? older : Crd.of(WebApp)] })
       const act = (text: string, action: Action | undefined) =>
         Effect.map(Effect.exit(Effect.provide(action ?? Effect.void, cluster.client)), (exit) => {
           // The API server rejects some actions, and the story continues without them.
-          told.push(Exit.isSuccess(exit) ? text : `${text} (rejected)`)
+          actions.push(Exit.isSuccess(exit) ? text : `${text} (rejected)`)
         })
       const create = (name: string) =>
         Effect.flatMap(specs, (spec) => act(`${name}: created`, Client.create(WebApp, { metadata: key(name), spec })))
@@ -212,7 +212,7 @@ export const tell = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
       const moment = (what: string): Moment => ({
         saved: cluster.server.saved(),
         at: time.clock.unsafeCurrentTimeMillis(),
-        told: [...told, what]
+        actions: [...actions, what]
       })
       const first = moment("at once")
       yield* time.pass("1 minute")

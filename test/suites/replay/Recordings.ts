@@ -10,7 +10,7 @@ import * as Replay from "@homeostat/runtime/replay/Replay"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import type { Story } from "@homeostat/testkit/explore/Story"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
-import { Effect, Layer, Logger, LogLevel, Random } from "effect"
+import { Context, Effect, Layer, Logger, LogLevel, Random } from "effect"
 
 /** Returns the document after a round trip through JSON. */
 export const filed = (document: Document.Document): Document.Document => {
@@ -49,12 +49,14 @@ export const ofStory = (story: Story): Effect.Effect<ReadonlyArray<Document.Docu
     }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(1)), Logger.withMinimumLogLevel(LogLevel.None))
   })
 
-/** Replays a recording with the services of the shipped controllers. */
+/** The services of the shipped controllers, with their memory of earlier attempts. */
+export const services = () =>
+  Context.make(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()).pipe(Context.add(Needs.Needs, Needs.make()))
+
+/** Replays a recording with the services of the shipped controllers, by default without memory of earlier attempts. */
 export const replayed = (
   controllers: ReadonlyArray<Controller<Manager.Runtime>>,
-  document: Document.Document
+  document: Document.Document,
+  memory = services()
 ): Effect.Effect<Replay.Report, Replay.Unusable> =>
-  Replay.make(controllers, Layer.empty, document).pipe(
-    Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
-    Effect.provideService(Needs.Needs, Needs.make())
-  )
+  Effect.provide(Replay.make(controllers, Layer.empty, document), memory)

@@ -65,6 +65,30 @@ const recordings = (
 
 const replay = (document: Document, reconcile: Reconcile) => Recordings.replayed([controllerOf(reconcile)], document)
 
+type Act = (chore: Chore) => Effect.Effect<unknown, unknown, Effect.Effect.Context<ReturnType<Reconcile>>>
+
+const sequence =
+  (...acts: ReadonlyArray<Act>): Reconcile =>
+  (chore) =>
+    Effect.as(
+      Effect.forEach(acts, (act) => act(chore)),
+      Result.done
+    )
+
+const concurrent =
+  (...acts: ReadonlyArray<Act>): Reconcile =>
+  (chore) =>
+    Effect.as(
+      Effect.forEach(acts, (act) => act(chore), { concurrency: "unbounded" }),
+      Result.done
+    )
+
+/** Runs an act in a fiber of its own. */
+const timed =
+  (act: Act): Act =>
+  (chore) =>
+    Effect.timeout(act(chore), "1 minute")
+
 const page = (text: string) => ({ metadata: { name: "page" }, data: { text } })
 
 /** Returns the first recording. Throws an Error if there is none. */
@@ -103,7 +127,7 @@ describe("An attempt that failed", () => {
         Effect.gen(function* () {
           yield* Owned.apply(chore, BuiltIn.ConfigMap, page(`${chore.spec.what} twice`))
           yield* Owned.apply(chore, BuiltIn.ConfigMap, page(`${chore.spec.what} twice`))
-          yield* Status.update(chore, { told: "yes" })
+          yield* Status.update(chore, { result: "yes" })
           return Result.done
         })
       const report = yield* replay(document, corrected)
@@ -119,13 +143,58 @@ describe("An attempt that failed", () => {
           difference: "added",
           method: "PATCH",
           path: expect.stringMatching(/\/chores\/shop\/status\?/),
-          fields: [{ path: "status.told", to: "yes" }]
+          fields: [{ path: "status.result", to: "yes" }]
         }
       ])
       const text = Text.render(report)
       expect(text).toContain("      data.text: sweep -> sweep twice\n")
       expect(text).toContain("Recorded outcome: Failed: GET /api/v1/namespaces/default/pods/broom: ")
       expect(text).toEndWith("Differs from the recording: 3 reads, 2 writes.")
+    })
+  )
+
+  live("reports another order of writes, unless the writes are concurrent", () =>
+    Effect.gen(function* () {
+      const one: Act = (chore) => Owned.apply(chore, BuiltIn.ConfigMap, { metadata: { name: "one" } })
+      const two: Act = (chore) => Owned.apply(chore, BuiltIn.ConfigMap, { metadata: { name: "two" } })
+      const late: Act = (chore) => Effect.zipRight(Effect.sleep("1 second"), two(chore))
+      const path = (name: string) => expect.stringContaining(`/configmaps/${name}?`)
+      const moved = { difference: "moved", path: path("one"), after: path("two") }
+      const cases: ReadonlyArray<readonly [recorded: Reconcile, now: Reconcile, differences: ReadonlyArray<object>]> = [
+        [sequence(one, two), sequence(one, two), []],
+        [sequence(one, two), sequence(two, one), [moved]],
+        // Each in a fiber of its own, one after the other.
+        [sequence(one, two), sequence(timed(two), timed(one)), [moved]],
+        [concurrent(one, two), concurrent(two, one), []],
+        [sequence(one, two), concurrent(two, one), []],
+        [concurrent(one, late), sequence(two, one), [moved]]
+      ]
+      for (const [recorded, now, differences] of cases) {
+        const document = first(yield* recordings(recorded, TestClock.adjust("5 seconds")))
+        const report = yield* replay(document, now)
+        const text = Text.render(report)
+        const shown = /\n {2}> PATCH .*\/one\?.*\n {6}after PATCH .*\/two\?/
+        if (differences.length > 0) expect(text).toMatch(shown)
+        expect(report.differences).toMatchObject(differences)
+        expect(report.differences).toHaveLength(differences.length)
+        expect(report.same).toBe(differences.length === 0)
+      }
+    })
+  )
+
+  live("reports another delay", () =>
+    Effect.gen(function* () {
+      const after =
+        (delay: Duration.DurationInput): Reconcile =>
+        () =>
+          Effect.zipRight(Effect.sleep("40 seconds"), Effect.succeed(Result.requeueAfter(delay)))
+      const document = first(yield* recordings(after("1 minute"), TestClock.adjust("50 seconds")))
+      expect(yield* replay(document, after("1 minute"))).toMatchObject({ same: true })
+      for (const delay of ["58 seconds", "62 seconds", "2 minutes"] as const) {
+        const report = yield* replay(document, after(delay))
+        expect(report).toMatchObject({ same: false, differences: [], ending: { outcome: "RequeueAfter" } })
+        expect(Text.render(report)).toContain("Recorded outcome: RequeueAfter 60s\n")
+      }
     })
   )
 
@@ -241,7 +310,7 @@ describe("A request without a recorded response", () => {
         Effect.gen(function* () {
           yield* Client.apply(BuiltIn.ConfigMap, large)
           yield* Client.get(BuiltIn.ConfigMap, large.metadata)
-          yield* Status.update(chore, { told: "yes" })
+          yield* Status.update(chore, { result: "yes" })
           return Result.done
         })
       const document = first(yield* recordings(reading))
@@ -276,7 +345,7 @@ describe("The time of a replay", () => {
           yield* Effect.sleep("30 seconds")
           const late = yield* Effect.timeoutOption(Effect.never, "1 minute")
           const after = yield* Clock.currentTimeMillis
-          yield* Status.update(chore, { told: `${before} ${after} ${Option.isNone(late)}` })
+          yield* Status.update(chore, { result: `${before} ${after} ${Option.isNone(late)}` })
           return Result.requeueAfter("1 hour")
         })
       const document = first(yield* recordings(timed, TestClock.adjust("2 minutes")))

@@ -18,7 +18,7 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import type * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
 import { Effect, TestClock } from "effect"
-import { controller, Shop } from "./Shops.ts"
+import { childrenOf, controller, owns, Shop } from "./Shops.ts"
 
 const test = Harness.of([controller])
 
@@ -133,6 +133,44 @@ describe("A set of children", () => {
       expect(yield* existing).toEqual(["ConfigMap shop", "Job shop-1", "Job shop-2", "Deployment shop"])
       expect(yield* progress).toContain("Stalled Invalid: ")
     }))
+})
+
+/** A Shop with a Service that may replace children of these kinds, and with the other children only if it has a version. */
+const replacing = (replaces: ReadonlyArray<Resource.Any>) =>
+  Controller.make("shop", {
+    for: Shop,
+    owns,
+    reconcile: (shop) => {
+      const { name } = shop.metadata
+      const { port = "web", version } = shop.spec
+      const service = Owned.child(
+        BuiltIn.Service,
+        { metadata: { name }, spec: { ports: [{ port: 80, name: port }] } },
+        { replaces }
+      )
+      const others = childrenOf(shop).filter(({ kind }) => version !== undefined && kind !== BuiltIn.Service)
+      return Effect.as(Owned.allSettled(shop, [service, ...others]), Result.done)
+    }
+  })
+
+describe("A child that cannot be applied", () => {
+  for (const [replaces, left] of [
+    [[], ["Service shop"]],
+    [[BuiltIn.ConfigMap], ["ConfigMap shop", "Service shop"]],
+    // The Deployment needs the Job, and the Job needs the ConfigMap.
+    [[BuiltIn.Deployment], ["ConfigMap shop", "Job shop-1", "Deployment shop", "Service shop"]]
+  ] as const) {
+    const kinds = replaces.map(({ kind }) => kind).join() || "no other kind"
+    Harness.of([replacing(replaces)])(`and that replaces ${kinds} leaves ${left.length} children`, () =>
+      Effect.gen(function* () {
+        yield* create({ page: "Hello", version: "1" })
+        yield* running
+        yield* change({ port: "no_name", version: null })
+        yield* TestClock.adjust("10 seconds")
+        expect(yield* existing).toEqual([...left])
+      })
+    )
+  }
 })
 
 describe("A child with dependencies", () => {

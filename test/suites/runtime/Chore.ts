@@ -16,7 +16,7 @@ export const Chore = CustomResource.make({
   version: "v1",
   kind: "Chore",
   spec: Schema.Struct({ what: Schema.optionalWith(Schema.String, { default: () => "" }) }),
-  status: Schema.Struct({ told: Schema.optionalWith(Schema.String, { exact: true }) })
+  status: Schema.Struct({ result: Schema.optionalWith(Schema.String, { exact: true }) })
 })
 
 export type Chore = typeof Chore.Type
@@ -64,10 +64,11 @@ export const create = (
   return Client.create(Chore, { metadata: { namespace, name, ...metadata }, spec: { what } })
 }
 
-export const say = (key: ObjectKey, what: string) => Client.patch(Chore, key, Patch.merge({ spec: { what } }))
+export const change = (key: ObjectKey, what: string) => Client.patch(Chore, key, Patch.merge({ spec: { what } }))
 
 /** Causes an event without a change of the spec. */
 export const touch = (key: ObjectKey, text: string) =>
   Client.patch(Chore, key, Patch.merge({ metadata: { annotations: { touched: text } } }))
 
-export const tell = (key: ObjectKey, told: string) => Client.status.patch(Chore, key, Patch.merge({ status: { told } }))
+export const report = (key: ObjectKey, result: string) =>
+  Client.status.patch(Chore, key, Patch.merge({ status: { result } }))

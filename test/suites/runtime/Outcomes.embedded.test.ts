@@ -7,7 +7,7 @@ import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import { Effect, Schedule } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
-import { Chore, create, type Place, placed, say, tell, touch } from "./Chore.ts"
+import { Chore, change, create, type Place, placed, report, touch } from "./Chore.ts"
 
 /** Runs a controller, and returns the times of its calls by name, in milliseconds. */
 const called = (
@@ -72,7 +72,7 @@ describe.concurrent("A reconcile", () => {
       const key = keyOf(yield* create(place, "a", { what: "impossible" }))
       yield* calls.reaches("a", 1)
       expect(yield* calls.total("a")).toBe(1)
-      yield* say(key, "possible")
+      yield* change(key, "possible")
       yield* calls.reaches("a", 2)
       expect(yield* calls.total("a")).toBe(2)
     })
@@ -141,7 +141,7 @@ describe.concurrent("A reconcile", () => {
       const controller = Controller.make("chores", {
         for: Chore,
         retry: Schedule.spaced("1 hour"),
-        reconcile: (object) => Effect.zipRight(tell(keyOf(object), `seen ${++calls} times`), Effect.fail("not yet"))
+        reconcile: (object) => Effect.zipRight(report(keyOf(object), `seen ${++calls} times`), Effect.fail("not yet"))
       })
       const manager = yield* Managed.start(place.cluster, [controller], { namespaces: [place.namespace] })
       yield* create(place, "a")
@@ -176,7 +176,7 @@ describe.concurrent("A hundred changes of one object", () => {
       yield* calls.reaches("a", 1)
       const before = performance.now()
       for (let count = 1; count < 100; count++) yield* touch(key, `${count}`)
-      yield* say(key, "last")
+      yield* change(key, "last")
       const took = performance.now() - before
       yield* Managed.eventually(
         "the last change",

@@ -83,7 +83,7 @@ describe("A child with an immutable field", () => {
     })
   )
 
-  Harness.of([migrating("Fail")])("stays by default, and the error says how to replace it", () =>
+  Harness.of([migrating("Fail")])("stays by default, and the error shows how to replace it", () =>
     Effect.gen(function* () {
       yield* create
       yield* TestClock.adjust("5 seconds")

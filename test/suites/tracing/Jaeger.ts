@@ -13,7 +13,7 @@ interface Tag {
 }
 
 /** A span in the format of Jaeger's API. */
-interface Told {
+interface JaegerSpan {
   readonly traceID: string
   readonly spanID: string
   readonly operationName: string
@@ -31,7 +31,7 @@ interface Told {
 }
 
 /** A span with its tags by name. */
-export interface Span extends Pick<Told, "traceID" | "spanID" | "operationName" | "startTime" | "duration"> {
+export interface Span extends Pick<JaegerSpan, "traceID" | "spanID" | "operationName" | "startTime" | "duration"> {
   readonly tags: Readonly<Record<string, unknown>>
   readonly events: ReadonlyArray<Readonly<Record<string, unknown>>>
   /** The id of its parent; absent for the root. */
@@ -65,8 +65,8 @@ export interface Jaeger {
 const byKey = (tags: ReadonlyArray<Tag>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(tags.map(({ key, value }) => [key, value]))
 
-const spanOf = ({ logs, references, tags, ...told }: Told): Span => ({
-  ...told,
+const spanOf = ({ logs, references, tags, ...span }: JaegerSpan): Span => ({
+  ...span,
   tags: byKey(tags),
   events: logs.map(({ fields }) => byKey(fields)),
   parent: references.find(({ refType }) => refType === "CHILD_OF")?.spanID,
@@ -76,7 +76,7 @@ const spanOf = ({ logs, references, tags, ...told }: Told): Span => ({
 interface Answer {
   readonly data: ReadonlyArray<{
     readonly traceID: string
-    readonly spans: ReadonlyArray<Told>
+    readonly spans: ReadonlyArray<JaegerSpan>
     readonly processes: Readonly<Record<string, { readonly serviceName: string; readonly tags: ReadonlyArray<Tag> }>>
   }> | null
 }

@@ -150,7 +150,7 @@ const picture = (place: Place) =>
         replicas: spec.replicas,
         port: spec.port,
         team: Newer.teamOf(spec),
-        told: Newer.teamOf(status),
+        reported: Newer.teamOf(status),
         isObserved: status?.observedGeneration === metadata.generation
       })),
       deployments: deployments.map(({ metadata, spec }) => ({
@@ -167,7 +167,7 @@ const picture = (place: Place) =>
 const wanted = (wants: ReadonlyMap<string, Want>): Effect.Effect.Success<ReturnType<typeof picture>> => {
   const sorted = [...wants].toSorted(([one], [other]) => one.localeCompare(other))
   return {
-    webapps: sorted.map(([name, want]) => ({ name, ...want, told: want.team, isObserved: true })),
+    webapps: sorted.map(([name, want]) => ({ name, ...want, reported: want.team, isObserved: true })),
     deployments: sorted.map(([name, { image, replicas, team }]) => ({ name, image, replicas, team })),
     services: sorted.map(([name, { port }]) => ({ name, port }))
   }
@@ -225,7 +225,7 @@ live(
         expect(underOlder.webapps.map(({ name, team }) => ({ name, team }))).toEqual(
           expected.webapps.map(({ name, team }) => ({ name, team }))
         )
-        expect(underOlder.webapps.filter(({ told }) => told !== undefined).length).toBeGreaterThan(0)
+        expect(underOlder.webapps.filter(({ reported }) => reported !== undefined).length).toBeGreaterThan(0)
 
         // The second update.
         const again = yield* start(place, "newer")

@@ -5,7 +5,7 @@
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Drift from "@homeostat/runtime/controller/Drift"
-import { Deployment, ReplicaSet } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, ReplicaSet, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import { defaultContainer as container } from "@homeostat/webapp/children"
@@ -14,11 +14,13 @@ import type { Scene } from "./Scene.ts"
 
 type Kind = Resource.Resource<KubernetesObject, never>
 
-const change = ({ key }: Scene, kind: Kind, patch: Patch.Patch, command: string) =>
+type Place = Pick<Scene, "namespace" | "key">
+
+const change = ({ key }: Place, kind: Kind, patch: Patch.Patch, command: string) =>
   Client.patch(kind, key("shop"), patch, { fieldManager: `kubectl-${command}` })
 
 /** `kubectl scale` */
-export const scale = ({ key }: Scene, kind: Kind, replicas: number) =>
+export const scale = ({ key }: Place, kind: Kind, replicas: number) =>
   Client.scale.patch(kind, key("shop"), Patch.merge({ spec: { replicas } }), { fieldManager: "kubectl" })
 
 /** `kubectl label`; `null` removes a label. */
@@ -31,6 +33,13 @@ export const annotate = (scene: Scene, kind: Kind, annotations: { readonly [key:
 
 /** `kubectl patch` */
 export const patch = (scene: Scene, kind: Kind, patch: Patch.Patch) => change(scene, kind, patch, "patch")
+
+/** `kubectl create quota none --hard=pods=0`: no new pods can be created. */
+export const forbidPods = ({ namespace }: Scene) =>
+  Client.create(ResourceQuota, { metadata: { namespace, name: "none" }, spec: { hard: { pods: "0" } } })
+
+/** `kubectl delete quota none` */
+export const allowPods = ({ key }: Scene) => Client.delete(ResourceQuota, key("none"))
 
 /** `kubectl delete --wait=false`. */
 export const remove = ({ key }: Scene, kind: Kind) => Client.delete(kind, key("shop"), { propagation: "Background" })
@@ -67,7 +76,7 @@ const skipped = new Set([
 ])
 
 /** `kubectl rollout undo`: the template and the annotations of the last ReplicaSet before the present one. */
-export const undo = (scene: Pick<Scene, "namespace" | "key">) =>
+export const undo = (scene: Place) =>
   Effect.gen(function* () {
     const { metadata } = yield* Client.get(Deployment, scene.key("shop"))
     const { items } = yield* Client.list(ReplicaSet, { namespace: scene.namespace })

@@ -184,7 +184,7 @@ describe.concurrent("The configuration of a WebApp", () => {
 })
 
 describe.concurrent("A WebApp with a missing reference", () => {
-  Scene.managed("says so, and starts its pods when the ConfigMap appears", (scene) =>
+  Scene.managed("reports it, and starts its pods when the ConfigMap appears", (scene) =>
     Effect.gen(function* () {
       yield* Scene.create(scene, "shop", { image, config: [files] })
       const app = yield* missing(scene, "Pending")
@@ -248,6 +248,39 @@ describe.concurrent("A WebApp with a missing reference", () => {
       })
     )
   }
+
+  Scene.managed("reports its jobs, which wait for the ConfigMap", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.create(scene, "shop", { image, config: [files], jobs: [{ name: "migrate", command: ["migrate"] }] })
+      const app = yield* missing(scene, "Pending")
+      expect(Scene.condition(app, "JobsComplete")).toMatchObject({ status: "False", reason: "Waiting" })
+      expect(Scene.condition(app, "Ready")).toMatchObject({ reason: "ConfigNotFound" })
+      yield* createFiles(scene)
+      yield* Scene.running(scene, "shop")
+    })
+  )
+
+  Scene.managed("keeps its old pods also if their template is too large for its record", (scene) =>
+    Effect.gen(function* () {
+      yield* createFiles(scene)
+      const env = [{ name: "LARGE", value: "a".repeat(300_000) }]
+      const podTemplate = { spec: { containers: [{ name: "app", env }] } }
+      yield* Scene.launch(scene, "shop", { image, config: [files], podTemplate })
+      const told = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), (events) =>
+        events.some(({ reason }) => reason === "TemplateNotRecorded")
+      )
+      expect(told.find(({ reason }) => reason === "TemplateNotRecorded")).toMatchObject({ type: "Warning", count: 1 })
+      yield* Client.delete(ConfigMap, scene.key("files"))
+      yield* missing(scene, "Degraded")
+      yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/web:2" } }))
+      yield* missing(scene, "Deploying")
+      const deployment = yield* Scene.deployment(scene, "shop")
+      expect(Scene.containerOf(deployment)).toMatchObject({ image, env: expect.arrayContaining(env) })
+      yield* createFiles(scene)
+      yield* Scene.settled(scene, "shop")
+      expect(Scene.containerOf(yield* Scene.deployment(scene, "shop"))?.image).toBe("registry.test/web:2")
+    })
+  )
 
   Scene.managed("runs on when its ConfigMap is deleted by accident", (scene) =>
     Effect.gen(function* () {

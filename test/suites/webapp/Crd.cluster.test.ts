@@ -57,7 +57,7 @@ describe.concurrent("the WebApp kind", () => {
     })
   )
 
-  Scene.empty("it refuses an impossible range of replicas, and a budget that is none or two", (scene) =>
+  Scene.empty("it rejects an invalid range of replicas, and a budget with no field or with both", (scene) =>
     refused(scene, [
       ["spec.autoscaling", { image, autoscaling: { min: 3, max: 2 } }],
       ["spec.autoscaling", { image, autoscaling: { max: 1 } }],
@@ -114,10 +114,12 @@ describe.concurrent("the WebApp kind", () => {
       })
   )
 
-  Scene.empty("who says an image and nothing else gets two replicas and port 8080, stored", (scene) =>
+  Scene.empty("a WebApp with only an image gets two replicas and port 8080, which are stored", (scene) =>
     Effect.gen(function* () {
       expect(yield* ask(scene, { image })).toMatchObject({ status: 201 })
-      expect((yield* Scene.app(scene, "shop")).spec).toEqual({ image, replicas: 2, port: 8080 })
+      const { spec, status } = yield* Scene.app(scene, "shop")
+      expect(spec).toEqual({ image, replicas: 2, port: 8080 })
+      expect(status).toEqual({ observedGeneration: -1 })
     })
   )
 
@@ -155,7 +157,7 @@ describe.concurrent("the WebApp kind", () => {
     ])
   )
 
-  Scene.empty("names that a Service could not have are refused at once, and say why", (scene) =>
+  Scene.empty("names that a Service cannot have are rejected at once, with the reason", (scene) =>
     Effect.gen(function* () {
       for (const name of ["1app", "my.app", "a".repeat(64)]) {
         const answer = yield* ask(scene, { image }, name)
@@ -208,7 +210,7 @@ describe.concurrent("the WebApp kind", () => {
       ])
   )
 
-  Scene.empty("a quantity that is none is refused by name", (scene) =>
+  Scene.empty("an invalid quantity is rejected by name", (scene) =>
     refused(scene, [
       ["spec.resources.requests.cpu", { image, resources: { requests: { cpu: "much" } } }],
       ["spec.resources.limits.memory", { image, resources: { limits: { memory: "-1 GB" } } }]

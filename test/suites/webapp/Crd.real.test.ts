@@ -51,7 +51,7 @@ spec:
     })
   )
 
-  Scene.real.empty("says which field is wrong", (scene) =>
+  Scene.real.empty("the error names the invalid field", (scene) =>
     Effect.gen(function* () {
       const manifest = {
         apiVersion: "apps.kubedojo.io/v1beta1",

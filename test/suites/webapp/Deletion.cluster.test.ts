@@ -78,30 +78,35 @@ describe.concurrent("a deleted WebApp", () => {
       })
   )
 
-  Scene.managed("loses the finalizer of the older controller, and stays for that of somebody else", (scene) =>
-    Effect.gen(function* () {
-      const { namespace } = scene
-      yield* Client.create(WebApp, {
-        metadata: {
-          namespace,
-          name: "shop",
-          finalizers: ["example.test/first", "apps.kubedojo.io/finalizer", "example.test/last"]
-        },
-        spec: { image: "registry.test/web:1" }
-      })
-      yield* Scene.running(scene, "shop")
-      expect((yield* Scene.app(scene, "shop")).metadata.finalizers).toHaveLength(3)
-      yield* Client.delete(WebApp, scene.key("shop"))
-      yield* Managed.eventually(
-        "ours is taken off",
-        Scene.app(scene, "shop"),
-        ({ metadata }) => metadata.finalizers?.includes("apps.kubedojo.io/finalizer") === false
-      )
-      yield* Scene.rest(scene)
-      expect((yield* Scene.app(scene, "shop")).metadata.finalizers).toEqual(["example.test/first", "example.test/last"])
+  Scene.managed(
+    "loses the finalizer of the older controller, and stays for the finalizer of another controller",
+    (scene) =>
+      Effect.gen(function* () {
+        const { namespace } = scene
+        yield* Client.create(WebApp, {
+          metadata: {
+            namespace,
+            name: "shop",
+            finalizers: ["example.test/first", "apps.kubedojo.io/finalizer", "example.test/last"]
+          },
+          spec: { image: "registry.test/web:1" }
+        })
+        yield* Scene.running(scene, "shop")
+        expect((yield* Scene.app(scene, "shop")).metadata.finalizers).toHaveLength(3)
+        yield* Client.delete(WebApp, scene.key("shop"))
+        yield* Managed.eventually(
+          "ours is taken off",
+          Scene.app(scene, "shop"),
+          ({ metadata }) => metadata.finalizers?.includes("apps.kubedojo.io/finalizer") === false
+        )
+        yield* Scene.rest(scene)
+        expect((yield* Scene.app(scene, "shop")).metadata.finalizers).toEqual([
+          "example.test/first",
+          "example.test/last"
+        ])
 
-      yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ metadata: { finalizers: null } }))
-      yield* Managed.eventually("they are gone", left(scene), isEmpty)
-    })
+        yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ metadata: { finalizers: null } }))
+        yield* Managed.eventually("they are gone", left(scene), isEmpty)
+      })
   )
 })

@@ -2,7 +2,7 @@
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment, PodDisruptionBudget } from "@homeostat/runtime/resource/BuiltIn"
+import { ControllerRevision, Deployment, PodDisruptionBudget } from "@homeostat/runtime/resource/BuiltIn"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Either } from "effect"
 import * as Managed from "../Managed.ts"
@@ -160,6 +160,27 @@ describe.concurrent("the budget of a WebApp", () => {
       })
       yield* Scene.launch(scene, "shop", { image })
       expect((yield* made(scene)).spec?.selector).toEqual(selector)
+    })
+  )
+
+  Scene.managed("is removed while the API server rejects the Deployment, and so is the last good template", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image, rollback: "Auto" })
+      yield* made(scene)
+      const revisions = Effect.map(Client.list(ControllerRevision, scene), ({ items }) => items.length)
+      yield* Managed.eventually("the last good template is stored", revisions, (count) => count === 1)
+      yield* change(scene, {
+        rollback: null,
+        disruptionBudget: { none: {} },
+        podTemplate: { spec: { containers: [{ name: "app", terminationMessagePolicy: "Never" }] } }
+      })
+      yield* gone(scene)
+      yield* Managed.eventually("the last good template is gone", revisions, (count) => count === 0)
+      yield* Managed.eventually(
+        "the status reports the Deployment",
+        Scene.app(scene, "shop"),
+        (app) => Scene.condition(app, "DeploymentReady")?.reason === "Invalid"
+      )
     })
   )
 })

@@ -67,7 +67,7 @@ describe("A WebApp with a Gateway", () => {
     })
   )
 
-  Scene.managed("is ready when the Gateway accepts its HTTPRoute, and says why if it does not", (scene) =>
+  Scene.managed("is ready when the Gateway accepts its HTTPRoute, and otherwise reports the reason", (scene) =>
     Effect.gen(function* () {
       yield* GatewayApi.install
       yield* Scene.create(scene, "shop", { image, port: 3000, expose: { host, path: "/api", gateway } })
@@ -258,24 +258,26 @@ describe("The field expose", () => {
     { host, gateway, tls: {} }
   ]
 
-  Scene.empty("accepts what an Ingress and an HTTPRoute accept, and says what is wrong otherwise", (scene) =>
-    Effect.gen(function* () {
-      const ask = (expose: object) =>
-        Effect.map(
-          scene.cluster.request("POST", `/apis/apps.kubedojo.io/v1beta1/namespaces/${scene.namespace}/webapps`, {
-            body: {
-              apiVersion: "apps.kubedojo.io/v1beta1",
-              kind: "WebApp",
-              metadata: { generateName: "shop-" },
-              spec: { image, expose }
-            }
-          }),
-          ({ body, status }) => [status, body] as const
-        )
-      for (const [wrong, message] of cases) {
-        expect([wrong, ...(yield* ask(wrong))]).toEqual([wrong, 422, expect.stringContaining(message)])
-      }
-      for (const right of accepted) expect([right, (yield* ask(right))[0]]).toEqual([right, 201])
-    })
+  Scene.empty(
+    "accepts the values that an Ingress and an HTTPRoute accept, and reports the invalid field otherwise",
+    (scene) =>
+      Effect.gen(function* () {
+        const ask = (expose: object) =>
+          Effect.map(
+            scene.cluster.request("POST", `/apis/apps.kubedojo.io/v1beta1/namespaces/${scene.namespace}/webapps`, {
+              body: {
+                apiVersion: "apps.kubedojo.io/v1beta1",
+                kind: "WebApp",
+                metadata: { generateName: "shop-" },
+                spec: { image, expose }
+              }
+            }),
+            ({ body, status }) => [status, body] as const
+          )
+        for (const [wrong, message] of cases) {
+          expect([wrong, ...(yield* ask(wrong))]).toEqual([wrong, 422, expect.stringContaining(message)])
+        }
+        for (const right of accepted) expect([right, (yield* ask(right))[0]]).toEqual([right, 201])
+      })
   )
 })

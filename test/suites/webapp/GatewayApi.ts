@@ -28,10 +28,14 @@ const condition = object({
   observedGeneration: { type: "integer", format: "int64" }
 })
 
+const filters = atomic(object({ type: text() }))
+
 const backendRef = object({
   group: text(""),
   kind: text("Service"),
   name: text(),
+  namespace: text(),
+  filters,
   port: { type: "integer" },
   weight: { type: "integer", default: 1 }
 })
@@ -42,6 +46,7 @@ const spec = object({
   rules: atomic(
     object({
       matches: atomic(object({ path: object({ type: text("PathPrefix"), value: text("/") }) })),
+      filters,
       backendRefs: atomic(backendRef)
     })
   )

@@ -196,27 +196,29 @@ describe.concurrent("the jobs of a WebApp", () => {
     })
   )
 
-  Scene.managed("While a job cannot start, the status says why, and the old pods follow spec.replicas", (scene) =>
-    Effect.gen(function* () {
-      yield* Scene.launch(scene, "shop", { image: image(1), jobs: [migrate] })
-      yield* Scene.settled(scene, "shop")
-      yield* change(scene, { image: image(2), replicas: 3, podTemplate: broken })
-      const app = yield* until(scene, "ImagePullFailed")
-      expect(app.status).toMatchObject({ phase: "Deploying", updatedReplicas: 0 })
-      expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "ImagePullFailed" })
-      expect(Scene.condition(app, "DeploymentReady")).toMatchObject({ status: "False", reason: "Waiting" })
-      yield* Managed.eventually(
-        "three old pods serve",
-        Scene.deployment(scene, "shop"),
-        ({ status }) => status?.readyReplicas === 3
-      )
-      expect(imageIn(yield* Scene.deployment(scene, "shop"))).toBe(image(1))
+  Scene.managed(
+    "While a job cannot start, the status shows the reason, and the old pods follow spec.replicas",
+    (scene) =>
+      Effect.gen(function* () {
+        yield* Scene.launch(scene, "shop", { image: image(1), jobs: [migrate] })
+        yield* Scene.settled(scene, "shop")
+        yield* change(scene, { image: image(2), replicas: 3, podTemplate: broken })
+        const app = yield* until(scene, "ImagePullFailed")
+        expect(app.status).toMatchObject({ phase: "Deploying", updatedReplicas: 0 })
+        expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "ImagePullFailed" })
+        expect(Scene.condition(app, "DeploymentReady")).toMatchObject({ status: "False", reason: "Waiting" })
+        yield* Managed.eventually(
+          "three old pods serve",
+          Scene.deployment(scene, "shop"),
+          ({ status }) => status?.readyReplicas === 3
+        )
+        expect(imageIn(yield* Scene.deployment(scene, "shop"))).toBe(image(1))
 
-      yield* change(scene, { image: image(3), podTemplate: null })
-      yield* Scene.settled(scene, "shop")
-      expect(imageIn(yield* Scene.deployment(scene, "shop"))).toBe(image(3))
-      expect(yield* jobs(scene)).toMatchObject([{ image: image(3) }])
-    })
+        yield* change(scene, { image: image(3), podTemplate: null })
+        yield* Scene.settled(scene, "shop")
+        expect(imageIn(yield* Scene.deployment(scene, "shop"))).toBe(image(3))
+        expect(yield* jobs(scene)).toMatchObject([{ image: image(3) }])
+      })
   )
 
   Scene.managed("The pods of a WebApp follow spec.replicas while its first job cannot start", (scene) =>

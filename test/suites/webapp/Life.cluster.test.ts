@@ -22,10 +22,10 @@ describe.concurrent("the life of a WebApp", () => {
       Effect.gen(function* () {
         const seen = yield* Scene.record(scene, WebApp)
         yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 5 })
-        const all = yield* Managed.eventually("the watch tells of it, too", Effect.sync(seen), (seen) =>
+        const all = yield* Managed.eventually("an event of the watch", Effect.sync(seen), (seen) =>
           seen.some(({ object }) => Scene.isAt("Running")(object))
         )
-        const history = historyOf(all, "shop").filter(({ object }) => object.status !== undefined)
+        const history = historyOf(all, "shop").filter(({ object }) => object.status?.phase !== undefined)
 
         const phases = Scene.steps(history.map(({ object }) => order.indexOf(object.status?.phase ?? "")))
         expect(phases).toEqual([...phases].sort())
@@ -126,7 +126,7 @@ describe.concurrent("the life of a WebApp", () => {
     })
   )
 
-  Scene.managed("a condition of somebody else's in its status stays as it is", (scene) =>
+  Scene.managed("a condition of another manager in its status is not changed", (scene) =>
     Effect.gen(function* () {
       const { status } = yield* Scene.launch(scene, "shop")
       const foreign = {

@@ -12,7 +12,7 @@ export interface Load {
   readonly lost: () => ReadonlyArray<string>
   /** The number of answers by their text. */
   readonly answers: () => ReadonlyMap<string, number>
-  /** Sends no more requests, and waits for the answers of the requests on their way. */
+  /** Stops sending requests, and waits for the answers of the requests on their way. */
   readonly stop: Effect.Effect<void>
 }
 

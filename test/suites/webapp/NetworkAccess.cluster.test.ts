@@ -153,6 +153,8 @@ describe.concurrent("spec.networkPolicy", () => {
         [{ namespace: "a", namespaceLabels: {} }, "set at most one of namespace and namespaceLabels"],
         [{ webApp: "a", podLabels: {} }, "set at most one of webApp and podLabels"],
         [{ cidr: "10.0.0.1" }, "must be an address range such as 10.0.0.0/8"],
+        [{ cidr: "10.1.0.0/8" }, "must be an address range such as 10.0.0.0/8, without bits after the prefix"],
+        [{ cidr: "10.0.0.0/8", except: ["10.1.1.0/16"] }, "without bits after the prefix"],
         [{ cidr: "10.0.0.0/8", except: ["11.0.0.0/16"] }, "except must have ranges within cidr"],
         [{ cidr: "10.0.0.0/8", except: ["10.0.0.0/8"] }, "except must have ranges within cidr"],
         [{ namespace: "a", except: ["10.0.0.0/8"] }, "except must have ranges within cidr"],

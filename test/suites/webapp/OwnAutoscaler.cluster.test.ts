@@ -131,6 +131,29 @@ describe.concurrent("spec.autoscaling", () => {
     })
   )
 
+  Scene.managed("brings a deleted Deployment back with the replicas that the autoscaler wants", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image, autoscaling })
+      yield* made(scene)
+      yield* handedOver(scene)
+      yield* ByHand.scale(scene, Deployment, 6)
+      yield* runs(scene, 6)
+      const status = { desiredReplicas: 6, currentMetrics: [], conditions: [] }
+      yield* Client.status.patch(HorizontalPodAutoscaler, scene.key("shop"), Patch.merge({ status }))
+      yield* Scene.settled(scene, "shop")
+      const { metadata } = yield* Scene.deployment(scene, "shop")
+      const seen = yield* Scene.record(scene, Deployment)
+      yield* ByHand.remove(scene, Deployment)
+      yield* Managed.eventually(
+        "the Deployment is back",
+        Effect.either(Scene.deployment(scene, "shop")),
+        (found) => Either.isRight(found) && found.right.metadata.uid !== metadata.uid
+      )
+      yield* runs(scene, 6)
+      expect(new Set(seen().map(({ object }) => object.spec?.replicas))).toEqual(new Set([6]))
+    })
+  )
+
   for (const kind of ["Deployment", "WebApp"] as const) {
     Scene.managed(`gives way to another autoscaler of the ${kind}, and returns when that is gone`, (scene) =>
       Effect.gen(function* () {

@@ -66,7 +66,7 @@ describe.concurrent("a name that is taken", () => {
         const before = written(yield* deploy(scene, { selector: { app: "legacy" } }))
         yield* Scene.create(scene, "shop", { image: "registry.test/web:2" })
         const app = yield* failed(scene)
-        const message = `Deployment ${scene.namespace}/shop already exists and has no controller: leaving it alone (delete it, or hand it over with the adopt annotation)`
+        const message = `Deployment ${scene.namespace}/shop already exists and has no controller (delete it, or annotate it with apps.kubedojo.io/adopt=true)`
         expect(Scene.condition(app, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message })
         expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "NotOwned", message })
         expect(Scene.condition(app, "Reconciling")).toBeUndefined()
@@ -86,7 +86,7 @@ describe.concurrent("a name that is taken", () => {
   )
 
   Scene.managed(
-    "by a Service of nobody's: it is left alone while the Deployment is made, and the rest heals with it",
+    "by a Service without an owner: the controller does not change it, creates the Deployment, and recovers when the Service is gone",
     (scene) =>
       Effect.gen(function* () {
         const { namespace } = scene
@@ -261,7 +261,7 @@ describe.concurrent("a Deployment that an older controller made for the WebApp",
     })
   )
 
-  Scene.empty("follows the spec from then on, and tells what its pods lack", (scene) =>
+  Scene.empty("follows the spec from then on, and reports what its pods lack", (scene) =>
     Effect.gen(function* () {
       yield* inherited(scene)
       yield* scene.manage()

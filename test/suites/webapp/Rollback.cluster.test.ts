@@ -46,11 +46,19 @@ const image = (scene: Scene.Scene) =>
 const revisions = ({ namespace }: Scene.Scene) =>
   Effect.map(Client.list(ControllerRevision, { namespace }), ({ items }) => items)
 
-const said =
+const message =
   'generation 2 (registry.test/gone:1) missed its progress deadline: Back-off pulling image "registry.test/gone:1"; the controller restored generation 1 (registry.test/web:1) (change the pod template in spec to try again)'
 
 describe.concurrent("a WebApp with rollback: Auto", () => {
-  Scene.managed("gets its last good pods back after a failed rollout, and says that it failed", (scene) =>
+  Scene.managed("has a good template, and no warning, also with values that the API server drops", (scene) =>
+    Effect.gen(function* () {
+      const app = { name: "app", stdin: false, livenessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: 0 } }
+      yield* launch(scene, { podTemplate: { spec: { hostNetwork: false, priority: null, containers: [app] } } })
+      expect((yield* Scene.events(scene, "shop")).map(({ reason }) => reason)).not.toContain("FieldDropped")
+    })
+  )
+
+  Scene.managed("gets its last good pods back after a failed rollout, and reports the failure", (scene) =>
     Effect.gen(function* () {
       yield* launch(scene)
       yield* fail(scene)
@@ -60,21 +68,21 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
         observedGeneration: 2,
         lastGood: { generation: 1, image: "registry.test/web:1" }
       })
-      expect(Scene.condition(app, "RolledBack")).toMatchObject({ reason: "ProgressDeadlineExceeded", message: said })
+      expect(Scene.condition(app, "RolledBack")).toMatchObject({ reason: "ProgressDeadlineExceeded", message })
       for (const type of ["Ready", "DeploymentReady"]) {
         expect(Scene.condition(app, type)).toMatchObject({ status: "False", reason: "RolledBack" })
       }
       yield* Managed.eventually(
         "all pods run the last good image",
         Scene.app(scene, "shop"),
-        (app) => Scene.condition(app, "Stalled")?.message === `2/2 ready: ${said}`
+        (app) => Scene.condition(app, "Stalled")?.message === `2/2 ready: ${message}`
       )
       expect(yield* image(scene)).toBe("registry.test/web:1")
       const events = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), (events) =>
         events.some(({ reason }) => reason === "RolledBack")
       )
       expect(events.filter(({ reason }) => reason === "RolledBack")).toEqual([
-        { type: "Warning", reason: "RolledBack", note: said, count: 1 }
+        { type: "Warning", reason: "RolledBack", note: message, count: 1 }
       ])
     })
   )
@@ -110,7 +118,7 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
       )
       yield* Client.patch(Deployment, scene.key("shop"), Patch.merge({ spec: { template: unpullable } }))
       const app = yield* Managed.eventually(
-        "it says so",
+        "the status reports it",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "Ready")?.reason === "ProgressDeadlineExceeded" && app.status?.replicas !== 0
       )
@@ -121,6 +129,29 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
         "registry.test/gone:1",
         "registry.test/web:1"
       ])
+    })
+  )
+
+  Scene.managed("is rolled back after a failure that kube-controller-manager does not report", (scene) =>
+    Effect.gen(function* () {
+      yield* launch(scene, { strategy: "Recreate", replicas: 1 })
+      yield* change(scene, { image: "registry.test/web:2" })
+      yield* isGood(scene, 2)
+      yield* Scene.settled(scene, "shop")
+      yield* ByHand.forbidPods(scene)
+      // The ReplicaSet of this template exists, and its pods do not come.
+      yield* change(scene, { image: "registry.test/web:1" })
+      const app = yield* Managed.eventually(
+        "it is rolled back",
+        Scene.app(scene, "shop"),
+        (app) => Scene.condition(app, "RolledBack")?.status === "True"
+      )
+      expect(Scene.condition(app, "RolledBack")?.message).toMatch(
+        /^generation 3 \(registry.test\/web:1\) missed its progress deadline: .*exceeded quota.* restored generation 2 /
+      )
+      yield* ByHand.allowPods(scene)
+      yield* rolledBack(scene)
+      expect(yield* image(scene)).toBe("registry.test/web:2")
     })
   )
 
@@ -168,7 +199,7 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
       const seen = yield* Scene.record(scene, Deployment)
       yield* scene.manage()
       const app = yield* rolledBack(scene)
-      expect(Scene.condition(app, "RolledBack")).toMatchObject({ message: said })
+      expect(Scene.condition(app, "RolledBack")).toMatchObject({ message })
       expect(new Set(seen().map(({ object }) => Scene.containerOf(object)?.image))).toEqual(
         new Set(["registry.test/web:1"])
       )

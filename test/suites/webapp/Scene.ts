@@ -150,7 +150,7 @@ export const launch = (scene: Scene, name: string, spec?: Spec) =>
   Effect.zipRight(create(scene, name, spec), running(scene, name))
 
 /** An Event with the columns of `kubectl describe`. */
-export interface Told {
+export interface RecordedEvent {
   readonly type: string | undefined
   readonly reason: string | undefined
   readonly note: string | undefined
@@ -163,7 +163,7 @@ export const events = ({ namespace }: Scene, name: string) =>
     items
       .filter(({ regarding }) => regarding?.kind === "WebApp" && regarding.name === name)
       .sort((a, b) => (a.eventTime ?? "").localeCompare(b.eventTime ?? ""))
-      .map(({ note, reason, series, type }): Told => ({ type, reason, note, count: series?.count ?? 1 }))
+      .map(({ note, reason, series, type }): RecordedEvent => ({ type, reason, note, count: series?.count ?? 1 }))
   )
 
 const resourceVersions = (scene: Scene, name: string) =>

@@ -20,7 +20,7 @@ const annotatePods = (scene: Scene.Scene, value: string | null) =>
 const deploymentReady = (app: WebApp) => Scene.condition(app, "DeploymentReady")
 
 describe.concurrent("a WebApp", () => {
-  Scene.managed("whose image can't be pulled says so, while the old pods serve, and recovers", (scene) =>
+  Scene.managed("reports an image that cannot be pulled while the old pods serve, and recovers", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 2 })
       const seen = yield* Scene.record(scene, WebApp)
@@ -51,7 +51,7 @@ describe.concurrent("a WebApp", () => {
     })
   )
 
-  Scene.empty("whose first pods can't start is Pending, and says why", (scene) =>
+  Scene.empty("is Pending while its first pods cannot start, and reports the reason", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       const app = yield* Scene.create(scene, "shop", { image: "registry.test/gone:1" })
@@ -104,7 +104,7 @@ describe.concurrent("a WebApp", () => {
           Patch.strategic({ status: { conditions: [{ type: "Ready", status }] } })
         )
       yield* setReady("False")
-      const degraded = yield* Managed.eventually("it tells", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
+      const degraded = yield* Managed.eventually("it is Degraded", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
       expect(degraded.status?.readyReplicas).toBe(2)
       expect(Scene.condition(degraded, "Ready")).toMatchObject({ status: "False", message: "2/3 ready" })
       yield* setReady("True")
@@ -112,14 +112,14 @@ describe.concurrent("a WebApp", () => {
     })
   )
 
-  Scene.managed("one of whose pods begins to crash says so, though nothing else of it changes", (scene) =>
+  Scene.managed("reports a pod that begins to crash, though nothing else changes", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop")
       const [pod] = yield* Scene.pods(scene, "shop")
       const setStatus = (status: object) =>
         Client.status.patch(Pod, scene.key(pod?.metadata.name ?? ""), Patch.strategic({ status }))
       yield* setStatus({ conditions: [{ type: "Ready", status: "False" }] })
-      yield* Managed.eventually("it tells", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
+      yield* Managed.eventually("it is Degraded", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
       yield* Scene.quiet(scene, "shop")
 
       const waiting = { reason: "CrashLoopBackOff", message: "back-off 10s restarting failed container" }
@@ -148,7 +148,28 @@ describe.concurrent("a WebApp", () => {
     })
   )
 
-  Scene.managed("whose Deployment was paused says so, and goes on when it is resumed", (scene) =>
+  Scene.managed("reports a failed rollout with strategy Recreate, also if kube-controller-manager does not", (scene) =>
+    Effect.gen(function* () {
+      const change = (spec: object) => Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec }))
+      const spec = { replicas: 1, strategy: "Recreate", progressDeadlineSeconds: 2 } as const
+      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", ...spec })
+      yield* change({ image: "registry.test/web:2" })
+      yield* Scene.settled(scene, "shop")
+      yield* ByHand.forbidPods(scene)
+      yield* change({ image: "registry.test/web:1" })
+      const app = yield* Managed.eventually("it failed", Scene.app(scene, "shop"), Scene.isAt("Failed"))
+      expect(Scene.condition(app, "Stalled")).toMatchObject({
+        reason: "ProgressDeadlineExceeded",
+        message: expect.stringContaining("exceeded quota")
+      })
+      const { status } = yield* Scene.deployment(scene, "shop")
+      expect(status?.conditions?.find(({ type }) => type === "Progressing")?.status).toBe("True")
+      yield* ByHand.allowPods(scene)
+      yield* Scene.running(scene, "shop")
+    })
+  )
+
+  Scene.managed("reports a paused Deployment, and continues when the Deployment is resumed", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
       yield* ByHand.rollout(scene, { paused: true })

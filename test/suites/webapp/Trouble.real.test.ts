@@ -6,7 +6,7 @@ import * as Kubectl from "./Kubectl.ts"
 import * as Scene from "./Scene.ts"
 
 describe.concurrent("a WebApp", () => {
-  Scene.real.managed("that may have no pods says which quota forbids them, and recovers when it is lifted", (scene) =>
+  Scene.real.managed("names the quota that forbids its pods, and recovers without the quota", (scene) =>
     Effect.gen(function* () {
       yield* Kubectl.run(scene, ["create", "quota", "none", "--hard=pods=0"])
       yield* Scene.create(scene, "shop")

@@ -41,7 +41,7 @@ const isUndone = (scene: Scene.Scene) =>
     (app) => Scene.condition(app, "RolledBack")?.status === "True" && app.status?.updatedReplicas === app.spec.replicas
   )
 
-const said =
+const message =
   "kubectl rollout undo replaced the pod template of the spec: the Deployment runs registry.test/web:1 (change the pod template in spec, or undo again)"
 
 /** Expects that the third template has no field of the first. */
@@ -68,7 +68,7 @@ describe.concurrent("kubectl rollout undo", () => {
       yield* ByHand.undo(scene)
       const app = yield* isUndone(scene)
       expect(app.status?.phase).toBe("Failed")
-      expect(Scene.condition(app, "RolledBack")).toMatchObject({ reason: "RolloutUndone", message: said })
+      expect(Scene.condition(app, "RolledBack")).toMatchObject({ reason: "RolloutUndone", message })
       expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "RolledBack" })
       yield* Scene.quiet(scene, "shop")
       expect(yield* container(scene)).toMatchObject({
@@ -92,7 +92,7 @@ describe.concurrent("kubectl rollout undo", () => {
       yield* Scene.quiet(scene, "shop")
       expect(yield* image(scene)).toBe("registry.test/web:1")
       expect((yield* Scene.events(scene, "shop")).filter(({ reason }) => reason === "RolloutUndone")).toEqual([
-        { type: "Normal", reason: "RolloutUndone", note: said, count: 1 }
+        { type: "Normal", reason: "RolloutUndone", note: message, count: 1 }
       ])
       yield* isWhole(scene)
     })

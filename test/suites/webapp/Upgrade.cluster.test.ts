@@ -43,7 +43,7 @@ const older = Controller.make("webapp", {
 })
 
 describe.concurrent("a newer version", () => {
-  Scene.empty("takes away what it no longer wants of the children, and leaves what is somebody else's", (scene) =>
+  Scene.empty("removes the fields and children that it no longer wants, and leaves those of others", (scene) =>
     Effect.gen(function* () {
       yield* Scene.create(scene, "shop")
       const before = yield* Scene.during(

@@ -40,7 +40,7 @@ describe("homeostat why", () => {
       expect(end.stdout).toMatch(/\nChildren {4}Deployment shop {2}only by webapp-controller\n/)
 
       const child = yield* ask("deploy/shop")
-      expect(child.stdout).toStartWith(`Deployment ${namespace}/shop is made by controller webapp for WebApp shop`)
+      expect(child.stdout).toStartWith(`Deployment ${namespace}/shop is a child of WebApp shop (controller webapp):`)
 
       const json = yield* ask("WebApps", "shop", "-o", "json")
       // The command prints a page. The test checks its parts one by one.

@@ -112,7 +112,7 @@ describe.concurrent("why answers for an object", () => {
       yield* Chore.touch({ ...place, name: "once" }, "by hand")
       const once = yield* asked.until("once", "filtered")
       expect(once.answer).toMatch(
-        /^The last change of Chore \S+\/once, .* was ignored by a predicate: generationChanged: its spec is as it was\. It was reconciled last .*: nothing to do\.$/
+        /^The last change of Chore \S+\/once, .* was ignored by a predicate: generationChanged: its spec is unchanged\. It was reconciled last .*: nothing to do\.$/
       )
       expect(once.ignored).toMatchObject([{ kind: "watch.modified", own: false, times: 1 }])
     })
@@ -197,7 +197,7 @@ describe.concurrent("why answers for an object", () => {
             Effect.gen(function* () {
               const { name } = chore.metadata
               yield* Owned.apply(chore, ConfigMap, { metadata: { namespace, name }, data: { what: "x" } })
-              if (chore.status?.told !== "done") yield* Chore.tell(chore.metadata, "done")
+              if (chore.status?.result !== "done") yield* Chore.report(chore.metadata, "done")
               return Result.done
             })
         })
@@ -239,7 +239,7 @@ describe.concurrent("why answers for an object", () => {
       // The answer about a child comes from its owner.
       const { body } = yield* asked.served.probe(`/why?kind=cm&namespace=${namespace}&name=shop`)
       expect(body).toStartWith(
-        `ConfigMap ${namespace}/shop is made by controller chores for Chore shop, of which this is known:\n\nChore ${namespace}/shop was reconciled`
+        `ConfigMap ${namespace}/shop is a child of Chore shop (controller chores):\n\nChore ${namespace}/shop was reconciled`
       )
     })
   )
@@ -261,11 +261,11 @@ describe.concurrent("why answers for an object", () => {
       yield* Chore.create(place, "shop", { what: "later" })
       yield* asked.until("shop", "scheduled")
       yield* Client.delete(Chore.Chore, { ...place, name: "shop" })
-      const answer = yield* Managed.eventually("that it is told", asked.why("shop"), ({ runs, verdict }) => {
+      const answer = yield* Managed.eventually("that it knows the reason", asked.why("shop"), ({ runs, verdict }) => {
         return verdict === "deleted" && runs[0]?.outcome === "Vanished"
       })
       expect(answer.answer).toMatch(
-        /^Chore \S+\/shop was deleted .*\. It was reconciled last .*: done, a look 1h later asked for\.$/
+        /^Chore \S+\/shop was deleted .*\. It was reconciled last .*: done, requeue after 1h\.$/
       )
       expect(answer.object).toMatchObject({ exists: false, seen: false })
     })

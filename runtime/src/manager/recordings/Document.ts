@@ -1,10 +1,12 @@
 /** A recording as JSON, without secrets: what `/recordings?trace=ID` answers, and what a file contains. */
 import type { ApiError } from "../../client/ApiError.ts"
 import type { CachedRead } from "../../client/CachedReads.ts"
+import type { Order } from "../../client/Exchange.ts"
 import type { Entries } from "../../controller/Memory.ts"
 import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
 import * as Resource from "../../resource/Resource.ts"
 import * as Text from "../../resource/Text.ts"
+import { isSecretPath, jsonOf } from "../../telemetry/SecretValues.ts"
 import type { Ending, Recorded, RecordedRequest } from "./Recorded.ts"
 import * as Record from "./Recorded.ts"
 import * as Redaction from "./Redaction.ts"
@@ -48,6 +50,8 @@ export interface RequestDocument {
   readonly error?: ErrorDocument | undefined
   /** True if the response was too large to keep. Without it, a request without a response was interrupted. */
   readonly cut?: boolean | undefined
+  /** The number of requests that had ended when it began, and when it had ended. Two requests may be concurrent. */
+  readonly order?: Order | undefined
 }
 
 /** A recording. Times are RFC 3339 with milliseconds. */
@@ -89,23 +93,10 @@ export interface Document {
 /** The headers of a response that clients use. */
 const keptHeaders = ["content-type", "date", "retry-after"]
 
-/** A body as JSON if it is JSON, otherwise as its text. */
-export const jsonOf = (text: string | undefined): unknown => {
-  if (text === undefined || !/^\s*[[{]/.test(text)) return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
 const iso = (millis: number): string => new Date(millis).toISOString()
 
 const isSecretKind = ({ group, kind }: Pick<Resource.Any, "group" | "kind">): boolean =>
   group === "" && kind === "Secret"
-
-/** Whether a path is of Secrets, whose bodies may have no `kind`. */
-export const isSecretPath = (path: string): boolean => /^\/api\/v1\/(namespaces\/[^/?]+\/)?secrets([/?]|$)/.test(path)
 
 const isList = (found: KubernetesObject | ReadonlyArray<KubernetesObject>): found is ReadonlyArray<KubernetesObject> =>
   Array.isArray(found)
@@ -150,7 +141,7 @@ const refusalOf = (error: ApiError, request: RecordedRequest["request"]): Reques
 }
 
 const requestDocument = (
-  { error, isCut, millis, request, response, startedAt }: RecordedRequest,
+  { error, isCut, millis, order, request, response, startedAt }: RecordedRequest,
   redaction: Redaction.Redaction
 ): RequestDocument => {
   const isSecret = isSecretPath(request.path)
@@ -181,7 +172,8 @@ const requestDocument = (
     millis: Math.round(millis * 1000) / 1000,
     ...(answer !== undefined && { response: { ...answer, body: redaction.hide(answer.body, isSecret) } }),
     ...(failed !== undefined && { error: failed }),
-    ...(isCut && { cut: true })
+    ...(isCut && { cut: true }),
+    ...(order !== undefined && { order })
   }
 }
 
@@ -326,11 +318,15 @@ const isHash = (value: unknown): boolean => typeof value === "string" && /^-?\d+
 const isResponse = (value: unknown): boolean =>
   isMembers(value) && Number.isInteger(value.status) && isMembers(value.headers)
 
+const isOrder = (value: unknown): boolean =>
+  isMembers(value) && Number.isInteger(value.began) && Number.isInteger(value.ended)
+
 const isRequest = (value: unknown): boolean =>
   isMembers(value) &&
   areTexts(value, "method", "path") &&
   isTime(value.startedAt) &&
   typeof value.millis === "number" &&
+  (value.order === undefined || isOrder(value.order)) &&
   (value.response === undefined || isResponse(value.response)) &&
   (value.error === undefined || areTexts(value.error, "tag", "message", "code", "reason"))
 

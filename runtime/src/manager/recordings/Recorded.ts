@@ -6,7 +6,7 @@
 import * as Duration from "effect/Duration"
 import type { ApiError } from "../../client/ApiError.ts"
 import type { CachedReads } from "../../client/CachedReads.ts"
-import type { Exchange } from "../../client/Exchange.ts"
+import type { Exchange, Order } from "../../client/Exchange.ts"
 import type { Request } from "../../client/Request.ts"
 import type { Response } from "../../client/Response.ts"
 import { type Attempt, messageOf, type Outcome } from "../../controller/Attempt.ts"
@@ -35,6 +35,8 @@ export interface RecordedRequest {
   readonly error: ApiError | undefined
   /** Whether the response or the error was too large to keep. */
   readonly isCut: boolean
+  /** Its order among the requests of the attempt. */
+  readonly order: Order | undefined
 }
 
 /** A recorded attempt. Times are milliseconds of the Clock. */
@@ -83,7 +85,7 @@ export const isWrite = ({ request }: Pick<RecordedRequest | Exchange, "request">
 export const isWorth = ({ exchanges, object, outcome }: Attempt): boolean =>
   object !== undefined && (outcome._tag === "Failed" || outcome._tag === "Terminal" || exchanges.some(isWrite))
 
-const requestOf = ({ answer, millis, request, startedAt }: Exchange): RecordedRequest => {
+const requestOf = ({ answer, millis, order, request, startedAt }: Exchange): RecordedRequest => {
   const { body, dryRun, headers, method, path } = request
   return {
     request: { method, path, headers, body, dryRun },
@@ -91,7 +93,8 @@ const requestOf = ({ answer, millis, request, startedAt }: Exchange): RecordedRe
     millis,
     response: answer?._tag === "Success" ? answer.value : undefined,
     error: answer?._tag === "Failure" && answer.cause._tag === "Fail" ? answer.cause.error : undefined,
-    isCut: answer === undefined
+    isCut: answer === undefined,
+    order
   }
 }
 

@@ -1,14 +1,11 @@
 /**
  * Replaces the secrets of a recording by texts of the same length, so that code that looks for a value still finds one.
  *
- * It replaces the `data` and `stringData` of Secrets, and copies of these values in other objects. It also replaces the fields and texts
- * that `Secrecy` detects. It cannot detect a value of a Secret in another encoding, or one of less than {@link shortest} characters in another
- * object.
+ * It replaces the `data` and `stringData` of Secrets, and the copies of these values that `SecretValues` finds in other objects. It also
+ * replaces the fields and texts that `Secrecy` detects.
  */
 import * as Secrecy from "../../telemetry/Secrecy.ts"
-
-/** The shortest value of a Secret that is searched in other objects, in characters. Shorter values are often ordinary words. */
-export const shortest = 8
+import * as SecretValues from "../../telemetry/SecretValues.ts"
 
 /** The redaction of one recording. */
 export interface Redaction {
@@ -37,53 +34,13 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 /** The fields by which objects refer to each other. */
 const references = new Set(["apiVersion", "kind", "name", "namespace", "uid", "resourceVersion", "generateName"])
 
-const isSecretsData = (path: unknown): boolean => typeof path === "string" && /^\/(data|stringData)(\/|$)/.test(path)
-
 /** The last part of a JSON pointer. */
 const lastPart = (path: unknown): string => (typeof path === "string" ? path.slice(path.lastIndexOf("/") + 1) : "")
 
-/** The ends of names of variables with a secret, such as `DB_PASSWORD`. */
-const secretVariable = /(password|passwd|secret|token|(access|account|api|private|shared)[-_]?key)$/i
-
 /** An empty redaction. */
 export const make = (): Redaction => {
-  const values = new Set<string>()
-  let sorted: ReadonlyArray<string> | undefined
+  const values = SecretValues.make()
   let count = 0
-
-  const note = (value: unknown): void => {
-    if (typeof value !== "string" || value.length < shortest) return
-    values.add(value)
-    sorted = undefined
-  }
-  const decoded = (value: unknown): void => {
-    note(value)
-    if (typeof value !== "string") return
-    const text = Buffer.from(value, "base64").toString("utf8")
-    // Bytes that are not a text have no copy in a text.
-    if (!text.includes("\ufffd")) note(text.trim())
-  }
-
-  /** The value of an operation of a JSON patch: a text, or a map of texts. */
-  const learnTexts = (value: unknown): void => {
-    for (const each of isFields(value) ? Object.values(value) : [value]) decoded(each)
-  }
-
-  const learn: Redaction["learn"] = (value, isSecret) => {
-    if (isSecret && Array.isArray(value)) {
-      for (const operation of value) {
-        if (isFields(operation) && isSecretsData(operation.path)) learnTexts(operation.value)
-      }
-    }
-    if (!isFields(value)) return
-    if (value.kind === "SecretList" && Array.isArray(value.items)) {
-      for (const item of value.items) learn(item, true)
-      return
-    }
-    if (!isSecret && value.kind !== "Secret") return
-    if (isFields(value.data)) for (const each of Object.values(value.data)) decoded(each)
-    if (isFields(value.stringData)) for (const each of Object.values(value.stringData)) note(each)
-  }
 
   /** All texts in a value. */
   const blank = (value: unknown, as: (text: string) => string): unknown => {
@@ -98,9 +55,7 @@ export const make = (): Redaction => {
   }
 
   const text = (text: string): string => {
-    // The longest first, because one value may contain another.
-    sorted ??= [...values].sort((one, other) => other.length - one.length)
-    const without = sorted.reduce((rest, value) => (rest.includes(value) ? rest.replaceAll(value, asText) : rest), text)
+    const without = values.replaced(text, asText)
     const shown = Secrecy.masked(without, Number.MAX_SAFE_INTEGER)
     if (shown !== text) count++
     return shown
@@ -115,11 +70,11 @@ export const make = (): Redaction => {
     if (Secrecy.isSecretField(key, value)) return blank(value, asText)
     // An operation of a JSON patch.
     if (key === "value" && typeof parent.op === "string") {
-      if (isSecret && isSecretsData(parent.path)) return blank(value, asBase64)
+      if (isSecret && SecretValues.isSecretsData(parent.path)) return blank(value, asBase64)
       if (Secrecy.isSecretField(lastPart(parent.path), value)) return blank(value, asText)
     }
     // A variable of a container, or a header of a probe.
-    if (key === "value" && typeof parent.name === "string" && secretVariable.test(parent.name)) {
+    if (key === "value" && typeof parent.name === "string" && SecretValues.secretVariable.test(parent.name)) {
       return blank(value, asText)
     }
     if (references.has(key) && typeof value === "string") return value
@@ -134,5 +89,5 @@ export const make = (): Redaction => {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, member(key, each, value, secret)]))
   }
 
-  return { learn, hide, text, count: () => count }
+  return { learn: values.learn, hide, text, count: () => count }
 }

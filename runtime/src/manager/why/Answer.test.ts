@@ -280,7 +280,7 @@ describe("An explanation", () => {
     })
     expect(next(after("Failed"))).toEqual(failed)
     expect(next(after("Unreachable"))).toEqual(failed)
-    expect(next(after("Requeue"))).toEqual({ at, why: "as it was not there yet" })
+    expect(next(after("Requeue"))).toEqual({ at, why: "as the controller requeued it" })
     expect(next(after("RequeueAfter"))).toEqual({ at, why: "as the controller asked for" })
     expect(next({ queue: delayed(now + 5000), entry: undefined })).toEqual({ at, why: "as the controller asked for" })
     expect(next({ queue: again(now + 5000) })).toEqual({ at, why: "as the controller asked for" })
@@ -336,7 +336,7 @@ describe("An explanation", () => {
     const source = { kind: "WebApp", key: "default/shop", resourceVersion: "1" }
     const triggers = [{ kind: "startup", at: now, source } as const]
     const { wokenBy } = explain(facts({ entry: entry(ran({ triggers })), isOwn: () => true }))
-    expect(wokenBy.triggers).toMatchObject([{ own: false, text: "it was there when the controller began to look" }])
+    expect(wokenBy.triggers).toMatchObject([{ own: false, text: "it existed when the controller started" }])
   })
 })
 
@@ -346,8 +346,8 @@ describe("The result of an attempt", () => {
     [{ corrections: [] }, "done"],
     [{ writes: [] }, "done"],
     [{ outcome: "RequeueAfter" }, "done"],
-    [{ outcome: "RequeueAfter", next: { _tag: "Run", afterMillis: 5000 } }, "done, a look 5s later asked for"],
-    [{ outcome: "Requeue" }, "not there yet"],
+    [{ outcome: "RequeueAfter", next: { _tag: "Run", afterMillis: 5000 } }, "done, requeue after 5s"],
+    [{ outcome: "Requeue" }, "requeued"],
     [{ outcome: "Vanished" }, "it was gone"],
     [{ outcome: "Interrupted" }, "interrupted, as the process or its leadership ended"],
     [{ outcome: "Unreachable" }, "no API server answered"],

@@ -91,7 +91,7 @@ export const named = ({ key, kind }: Pick<Facts, "kind" | "key">): string => `${
 export const isFollowed = ({ key, namespaces }: Facts): boolean =>
   namespaces.length === 0 || key.namespace === undefined || namespaces.includes(key.namespace)
 
-/** When the next run is due; undefined if none is. */
+/** When the next run is due; undefined if no run is due. */
 export const dueOf = (facts: Facts): number | undefined => {
   const position = facts.queue?.position
   if (position?._tag === "Delayed" && position.until < Number.POSITIVE_INFINITY) return position.until
@@ -136,10 +136,10 @@ export const conditionsOf = (object: KubernetesObject | undefined): ReadonlyArra
   })
 }
 
-/** The observed generation in an object's status. */
+/** The observed generation in an object's status; undefined before the first report, also for the default -1. */
 export const observedOf = (object: KubernetesObject | undefined): number | undefined => {
   const status: unknown = object === undefined ? undefined : Reflect.get(object, "status")
   const value: unknown =
     typeof status === "object" && status !== null ? Reflect.get(status, "observedGeneration") : undefined
-  return typeof value === "number" ? value : undefined
+  return typeof value === "number" && value >= 0 ? value : undefined
 }

@@ -266,8 +266,10 @@ const isSame = (before: Run, after: Run): boolean =>
 /** The error message already shows a write that fails repeatedly. */
 const isNews = ({ changed, error }: RecordedWrite): boolean => error === undefined && changed !== false
 
-const messageOfOutcome = (outcome: Outcome): string | undefined =>
-  "error" in outcome ? Secrecy.masked(messageOf(outcome.error), longest).replaceAll(/(?<!\s)\s*\n\s*/g, " ") : undefined
+const messageOfOutcome = ({ hide, outcome }: Pick<Attempt, "hide" | "outcome">): string | undefined =>
+  "error" in outcome
+    ? Secrecy.masked(hide(messageOf(outcome.error)), longest).replaceAll(/(?<!\s)\s*\n\s*/g, " ")
+    : undefined
 
 const isWrite = ({ request, write }: Exchange): boolean => write !== undefined || request.method !== "GET"
 
@@ -302,7 +304,7 @@ const runOf = (attempt: Attempt): Run => {
     generation: attempt.generation,
     resourceVersion: attempt.resourceVersion,
     outcome: outcome._tag,
-    message: messageOfOutcome(outcome),
+    message: messageOfOutcome(attempt),
     next: attempt.next,
     triggers: triggers.length <= mostTriggers ? triggers : triggers.slice(-mostTriggers),
     coalesced: triggers.length + attempt.dropped,

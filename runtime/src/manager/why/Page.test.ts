@@ -80,7 +80,7 @@ describe("A child", () => {
         const { ask } = yield* asked(Controller.make("spaces", { for: Namespace, owns: [ConfigMap], reconcile }))
         const text = yield* ask("kind=configmap&name=settings")
         expect(text).toStartWith(
-          "ConfigMap default/settings is made by controller spaces for Namespace shop, of which this is known:\n\nNamespace shop was reconciled"
+          "ConfigMap default/settings is a child of Namespace shop (controller spaces):\n\nNamespace shop was reconciled"
         )
       })
     )
@@ -95,10 +95,10 @@ describe("A child", () => {
         server.put(ConfigMap, child("theirs", "other.com/v1", "Widget", "a"))
         const { ask } = yield* asked(Controller.make("widgets", { for: Widget, owns: [ConfigMap], reconcile }))
         expect(yield* ask("kind=configmap&name=ours")).toStartWith(
-          "ConfigMap default/ours is made by controller widgets for Widget a,"
+          "ConfigMap default/ours is a child of Widget a (controller widgets):"
         )
         expect(yield* ask("kind=configmap&name=theirs")).toBe(
-          "ConfigMap default/theirs is not made by controller widgets: Widget a (other.com/v1) controls it. Nothing else here is about it.\n"
+          "ConfigMap default/theirs is not a child of an object that controller widgets reconciles: its controller is Widget a (other.com/v1).\n"
         )
       })
     )
@@ -149,7 +149,7 @@ just now (00:00:00Z)  denied  create by ann  no page
         const owner = Controller.make("widgets", { for: Widget, owns: [ConfigMap], reconcile })
         const { ask } = yield* asked(owner, undefined, denied(ConfigMap))
         const text = yield* ask("kind=configmap&name=page")
-        expect(text).toStartWith("ConfigMap default/page is made by controller widgets for Widget a,")
+        expect(text).toStartWith("ConfigMap default/page is a child of Widget a (controller widgets):")
         expect(text).toContain("denied  create by ann  no page\n\nWidget default/a was reconciled")
         expect(yield* ask("kind=configmap&name=gone")).not.toContain("webhooks")
       })
@@ -184,7 +184,7 @@ describe("A short name", () => {
     ]
   }
   const resourceList = (path: string) => JSON.stringify({ resources: kinds[path] })
-  const answer = /^This process sees no ReplicaSet default\/a/
+  const answer = /^ReplicaSet default\/a not found\./
 
   effect(
     "is looked up once for each group and version, and not at all for a known name",

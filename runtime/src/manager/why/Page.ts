@@ -190,13 +190,13 @@ const ofChild = (
       const what = `${informer.resource.kind} ${keyString(key)}`
       if (ownerKey !== undefined) {
         const answers = yield* explained([subject], ownerKey)
-        const message = `${what} is made by controller ${controller.name} for ${controller.resource.kind} ${ownerKey.name}, of which this is known:`
+        const message = `${what} is a child of ${controller.resource.kind} ${ownerKey.name} (controller ${controller.name}):`
         return yield* withAdmitted({ message, answers }, admissions, informer.resource, key)
       }
       missing =
         child === undefined
-          ? `This process sees no ${what}, and reconciles no ${informer.resource.kind} by itself: controller ${controller.name} makes some for each ${controller.resource.kind}.`
-          : `${what} is not made by controller ${controller.name}: ${owner === undefined ? "nothing controls it" : `${owner.kind} ${owner.name} (${owner.apiVersion}) controls it`}. Nothing else here is about it.`
+          ? `${what} not found. Controller ${controller.name} creates such children for each ${controller.resource.kind}.`
+          : `${what} is not a child of an object that controller ${controller.name} reconciles: ${owner === undefined ? "it has no controller" : `its controller is ${owner.kind} ${owner.name} (${owner.apiVersion})`}.`
     }
     const [maker] = makers
     const resource = maker?.subject.runner.informers[maker.at + 1]?.resource

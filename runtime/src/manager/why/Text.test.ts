@@ -314,6 +314,8 @@ Not known   one
       "runs without routes, which the API server does not serve"
     ])
     expect(process({ caches: [], election: undefined, busy: undefined })[0]).toBe("controller webapp, not at work")
+    // A controller can have two caches of one kind: with and without a label selector.
+    expect(process({ caches: [...caches, ...caches], busy: 2 })[1]).toBe("reads pods and jobs; not in step: jobs")
   })
 
   test("names the last attempt for the log", () => {

@@ -209,16 +209,15 @@ const processLines = ({ controller }: Explanation): ReadonlyArray<string> => {
   const waiting = caches.filter(({ problem, synced }) => !synced || problem !== undefined)
   const isWaiting = caches.some(({ synced }) => !synced)
   const absent = caches.filter((cache) => cache.absent === true)
-  const read = listed(caches.filter((cache) => cache.absent !== true).map(({ resource }) => resource))
+  const kinds = (some: typeof caches) => listed([...new Set(some.map(({ resource }) => resource))])
+  const read = kinds(caches.filter((cache) => cache.absent !== true))
   const work = busy === undefined ? "not at work" : `${busy} of ${counted(workers, "worker")} busy`
   return [
     [`controller ${name}`, isWaiting ? "not started" : work, ...role].join(", "),
     waiting.length === 0
       ? `reads ${read}: all in step with the API server`
-      : `reads ${read}; not in step: ${listed(waiting.map(({ resource }) => resource))}`,
-    ...(absent.length === 0
-      ? []
-      : [`runs without ${listed(absent.map(({ resource }) => resource))}, which the API server does not serve`]),
+      : `reads ${read}; not in step: ${kinds(waiting)}`,
+    ...(absent.length === 0 ? [] : [`runs without ${kinds(absent)}, which the API server does not serve`]),
     ...(reachable ? [] : ["no API server answers"])
   ]
 }

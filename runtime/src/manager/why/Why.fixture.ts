@@ -289,7 +289,7 @@ export const cases = {
         source: itself,
         uid: "",
         at: now - 5 * second,
-        predicate: "generationChanged: its spec is as it was",
+        predicate: "generationChanged: its spec is unchanged",
         times: 1,
         own: false
       }

@@ -76,7 +76,7 @@ describe("The explanation", () => {
 
   test("of an ignored object without a reconcile contains the predicate", () => {
     expect(answer({ ignored: cases.filtered.ignored, entry: undefined })).toBe(
-      "WebApp default/shop has not been reconciled: a predicate ignored it 5s ago (10:21:08Z): generationChanged: its spec is as it was."
+      "WebApp default/shop has not been reconciled: a predicate ignored it 5s ago (10:21:08Z): generationChanged: its spec is unchanged."
     )
   })
 
@@ -251,7 +251,7 @@ test("Each trigger has a phrase", () => {
   expect(words("watch.deleted", "default/a")).toBe("Pod a was deleted")
   expect(words("watch.modified", "prod/a")).toBe("Pod prod/a was changed")
   expect(words("owned.modified", "default/a")).toBe("its Pod a was changed")
-  expect(words("startup", "default/shop", "WebApp")).toBe("it was there when the controller began to look")
+  expect(words("startup", "default/shop", "WebApp")).toBe("it existed when the controller started")
   for (const kind of ["retry", "requeue", "requeue_after", "resync", "unreachable", "given_up"] as const) {
     expect(words(kind).length).toBeGreaterThan(5)
   }

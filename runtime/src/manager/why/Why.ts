@@ -141,7 +141,7 @@ const nextOf = (facts: Facts, verdict: Verdict): Explanation["next"] => {
     last?.outcome === "Failed" || last?.outcome === "Unreachable"
       ? `retry ${last.number}, as the last attempt failed`
       : last?.outcome === "Requeue"
-        ? "as it was not there yet"
+        ? "as the controller requeued it"
         : "as the controller asked for"
   return { at: iso(due), why }
 }

@@ -49,19 +49,19 @@ export const wordsOf = ({ kind, source }: TriggerEvent, self: Subject): string =
     case "owned.deleted":
       return `its ${who} ${happened[kind === "owned.added" ? "added" : kind === "owned.modified" ? "modified" : "deleted"]}`
     case "startup":
-      return `${who} was there when the controller began to look`
+      return `${who} existed when the controller started`
     case "retry":
       return "a retry after a failure"
     case "requeue":
-      return "a retry, as it was not there yet"
+      return "the controller requeued it"
     case "requeue_after":
-      return "the look that the controller had asked for"
+      return "requeueAfter was over"
     case "resync":
       return "the periodic resync"
     case "unreachable":
       return "a retry, as no API server had answered"
     case "given_up":
-      return "nothing: it was given up"
+      return "nothing: the retries were over"
     case "served":
       return "the API server serves a kind that it waited for"
   }
@@ -76,9 +76,9 @@ export const inBrief = (run: Run): string => {
     case "Done":
       return run.writes.length === 0 && run.corrections.length === 0 ? "nothing to do" : "done"
     case "RequeueAfter":
-      return run.next._tag === "Run" ? `done, a look ${span(run.next.afterMillis)} later asked for` : "done"
+      return run.next._tag === "Run" ? `done, requeue after ${span(run.next.afterMillis)}` : "done"
     case "Requeue":
-      return "not there yet"
+      return "requeued"
     case "Vanished":
       return "it was gone"
     case "Interrupted":

@@ -13,7 +13,7 @@ export interface Template {
   readonly spec: JsonObject
 }
 
-/** A check of a pod or a template. Returns undefined if there is no violation. */
+/** A check of a pod or a template. Returns undefined for a pod without a violation. */
 export type Check = (template: Template) => Violation | undefined
 
 const quoted = (items: Iterable<string>): string => Array.from(items, (item) => `"${item}"`).join(", ")

@@ -10,7 +10,7 @@ const kinds = [...kindsOf(webApps), ...builtIn]
 const groups = (list: J.JsonObject) => J.objects(list.items).map((item) => J.at(item, "metadata", "name"))
 
 describe("Discovery", () => {
-  test("has the core group at /api and all others at /apis, the custom ones last", () => {
+  test("has the core group at /api and the other groups at /apis, custom groups last", () => {
     expect(groups(Discovery.aggregated(kinds, "api"))).toEqual([undefined])
     const others = groups(Discovery.aggregated(kinds, "apis"))
     expect(others.slice(0, 2)).toEqual(["apps", "events.k8s.io"])
@@ -43,7 +43,7 @@ describe("Discovery", () => {
     expect(review).not.toHaveProperty("storageVersionHash")
   })
 
-  test("has an entity tag that changes with the kinds", () => {
+  test("has an ETag that changes with the kinds", () => {
     const tag = (list: typeof kinds) => Discovery.etag(Discovery.aggregated(list, "apis"))
     expect(tag(kinds)).toBe(tag([...kinds]))
     expect(tag(kinds)).not.toBe(tag(builtIn.slice()))

@@ -88,7 +88,7 @@ export const apiResourceList = (kinds: ReadonlyArray<Kind>, group: string, versi
 /** The entity tag of an aggregated response. */
 export const etag = (list: JsonObject): string => `"${Hash.document(JSON.stringify(list))}"`
 
-/** The form of `/api` and `/apis` for an `Accept` header; undefined if the server has none of the media types (406). */
+/** The form of `/api` and `/apis` for an `Accept` header; undefined if the server does not have any of its media types (406). */
 export const formOf = (accept: string | undefined): Form | undefined => {
   for (const { parameters, type } of clausesOf(accept === undefined || accept.trim() === "" ? "*/*" : accept)) {
     const format = formats[type]

@@ -19,7 +19,7 @@ describe("The index", () => {
     expect(Object.keys(J.object(OpenApi.index(kinds).paths))[0]).toBe("api/v1")
   })
 
-  test("has another hash when the kind has changed, and the same when another one has", () => {
+  test("has another hash after a change of its kind, and the same hash after a change of another kind", () => {
     const [version, ...rest] = webApps.spec.versions.toReversed()
     const changed = {
       ...webApps,
@@ -32,7 +32,7 @@ describe("The index", () => {
   })
 })
 
-test("A document is made again when another kind of its group-version comes, goes or changes", () => {
+test("A document is rendered again when a kind of its group-version is added, removed or changed", () => {
   const [first, second] = kindsOf(webApps)
   if (first === undefined || second === undefined) throw new Error("two versions expected")
   const of = (...versions: ReadonlyArray<typeof first>) => {
@@ -50,7 +50,7 @@ test("A document is made again when another kind of its group-version comes, goe
 })
 
 describe("A document", () => {
-  test("is kept forever with the right hash, for a year by the clock of old clients", () => {
+  test("may be cached without a limit if the request has its hash", () => {
     const [path = "", hash = ""] = url().split("?hash=")
     const { headers, status } = ask(path, { hash })
     expect(status).toBe(200)
@@ -61,7 +61,7 @@ describe("A document", () => {
     expect(ask(path, { ifNoneMatch: `"${hash}"` })).toMatchObject({ status: 304, body: "" })
   })
 
-  test("has what kubectl looks for before it writes: a PATCH of the kind that can validate fields", () => {
+  test("has the operation that kubectl requires before a write: a PATCH of the kind with fieldValidation", () => {
     const document = OpenApi.groupVersionDocument(kinds, "openapi.example.com", "v1")
     const patch = J.at(document, "paths", `/${key}/namespaces/{namespace}/webapps/{name}`, "patch")
     expect(J.at(patch, "x-kubernetes-group-version-kind")).toEqual({
@@ -75,7 +75,7 @@ describe("A document", () => {
     )
   })
 
-  test("has no reference that leads nowhere", () => {
+  test("has only references to existing schemas", () => {
     for (const [group, version] of [
       ["", "v1"],
       ["apps", "v1"],

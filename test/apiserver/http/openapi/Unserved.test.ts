@@ -67,7 +67,7 @@ describe("Each path of a kube-apiserver", () => {
     expect(all.length).toBeGreaterThan(400)
   })
 
-  effect("is in the discovery and has an answer, or gets 501 with its name", () =>
+  effect("is in the discovery and has a response, or gets 501 with its name", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make({ seed: 1 })
       const listed = yield* advertised(server)
@@ -102,7 +102,7 @@ describe("Each path of a kube-apiserver", () => {
     })
   )
 
-  effect("outside of resources has an answer, or gets 501 with its name", () =>
+  effect("outside of resources has a response, or gets 501 with its name", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make({ seed: 1 })
       for (const path of Unserved.paths) {

@@ -93,11 +93,11 @@ function* validation(at: string, given: JsonObject, compiler: AdmissionExpressio
   const source = Json.text(given.expression) ?? ""
   if (isBlank(source)) yield FieldError.required(`${at}.expression`, "expression is not specified")
   else yield* Rules.expression(`${at}.expression`, source, compiler.compile(source, ["bool"]))
-  const said = Json.text(given.messageExpression) ?? ""
-  if (said !== "" && isBlank(said)) {
-    yield FieldError.invalid(`${at}.messageExpression`, said, "must be non-empty if specified")
-  } else if (said !== "") {
-    yield* Rules.expression(`${at}.messageExpression`, said, compiler.compile(said, ["string"], false))
+  const expression = Json.text(given.messageExpression) ?? ""
+  if (expression !== "" && isBlank(expression)) {
+    yield FieldError.invalid(`${at}.messageExpression`, expression, "must be non-empty if specified")
+  } else if (expression !== "") {
+    yield* Rules.expression(`${at}.messageExpression`, expression, compiler.compile(expression, ["string"], false))
   }
   const message = Json.text(given.message) ?? ""
   if (message !== "" && isBlank(message)) {

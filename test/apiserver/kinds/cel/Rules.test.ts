@@ -29,7 +29,7 @@ const value: JsonObject = {
   items: [{ a: "x" }, { a: "y" }, { a: "x" }]
 }
 
-const said = (rule: JsonObject, old?: Json) =>
+const messages = (rule: JsonObject, old?: Json) =>
   Rules.compile(schemaOf({ type: "object", properties, "x-kubernetes-validations": [rule] }), { root: false })
     .check(value, old, { path: "spec" })
     .map(({ field, message }) => `${field}: ${message}`)
@@ -48,7 +48,7 @@ test.each([
   ["two variables", "self.map.all(k, v, k == 'k' && v == 'v')"],
   ["an error counts only where it decides", "self.n == 3 || 1 / 0 == 1"]
 ])("%s", (_, rule) => {
-  expect(said({ rule })).toEqual([])
+  expect(messages({ rule })).toEqual([])
 })
 
 test.each<readonly [JsonObject, string]>([
@@ -68,20 +68,20 @@ test.each<readonly [JsonObject, string]>([
     "spec: Invalid value: \"object\": no such key: z evaluating rule: self.map['z'] == ''"
   ]
 ])("%j", (rule, message) => {
-  expect(said(rule)).toEqual([message])
+  expect(messages(rule)).toEqual([message])
 })
 
-test("a rule about a change is asked only where there is something to compare with", () => {
-  expect(said({ rule: "self.n == oldSelf.n" })).toEqual([])
-  expect(said({ rule: "self.n == oldSelf.n" }, { n: 4 })).toEqual([
+test("a transition rule is evaluated only if there is an old value", () => {
+  expect(messages({ rule: "self.n == oldSelf.n" })).toEqual([])
+  expect(messages({ rule: "self.n == oldSelf.n" }, { n: 4 })).toEqual([
     "spec: Invalid value: failed rule: self.n == oldSelf.n"
   ])
   const rule = "oldSelf.hasValue() && oldSelf.value().n == self.n"
-  expect(said({ rule, optionalOldSelf: true })).toHaveLength(1)
-  expect(said({ rule, optionalOldSelf: true }, { n: 3 })).toEqual([])
+  expect(messages({ rule, optionalOldSelf: true })).toHaveLength(1)
+  expect(messages({ rule, optionalOldSelf: true }, { n: 3 })).toEqual([])
 })
 
-test("items of map lists are compared with the items of their keys", () => {
+test("items of map lists are compared with the old items of the same keys", () => {
   const items = {
     type: "object",
     properties: { k: { type: "string" }, v: { type: "integer" } },

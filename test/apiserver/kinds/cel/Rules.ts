@@ -216,12 +216,12 @@ function* brokenHere(
       continue
     }
     if (result.value === true) continue
-    const said = messageOf(message, node, budget, context)
-    if (said !== undefined && typeof said !== "string") {
-      yield FieldError.make("FieldValueInvalid", path, type, said.problem(rule.messageExpression ?? ""))
+    const custom = messageOf(message, node, budget, context)
+    if (custom !== undefined && typeof custom !== "string") {
+      yield FieldError.make("FieldValueInvalid", path, type, custom.problem(rule.messageExpression ?? ""))
       return
     }
-    const error = errorOf(node.schema, part, rule, said ?? messageOrDefault(rule))
+    const error = errorOf(node.schema, part, rule, custom ?? messageOrDefault(rule))
     if (!program.usesOldSelf && isUnchanged(part)) warn(FieldError.sentence(error))
     else yield error
   }

@@ -146,10 +146,10 @@ export const roleBinding: Cells = {
     subjects(object, "ServiceAccount", ({ name, namespace }) => `${or(namespace, "")}/${or(name, "")}`)
 }
 
-const subjects = (binding: JsonObject, kind: string, say: (subject: JsonObject) => string): string =>
+const subjects = (binding: JsonObject, kind: string, textOf: (subject: JsonObject) => string): string =>
   J.objects(binding.subjects)
     .filter((subject) => subject.kind === kind)
-    .map(say)
+    .map(textOf)
     .join(", ")
 
 /** The cells of a CustomResourceDefinition. */

@@ -10,7 +10,7 @@ const row = (group: string, version: string, kind: string, object: JsonObject) =
   Object.fromEntries(columnsOf(group, version, kind).map(({ cell, name }) => [name, cell(object, now)]))
 
 describe("The columns", () => {
-  test("are there for each kind that can be listed, and make a cell even of an empty object", () => {
+  test("exist for each kind that can be listed, and render even an empty object", () => {
     for (const { group, kind, verbs, version } of names) {
       const columns = columnsOf(group, version, kind)
       expect([kind, columns.length > 0]).toEqual([kind, verbs.includes("list")])
@@ -18,7 +18,7 @@ describe("The columns", () => {
     }
   })
 
-  test("leave the name to the table, but where it is elsewhere or says more", () => {
+  test("do not repeat the name, except where it comes later or has more text", () => {
     const named = names.filter(({ group, kind, version }) =>
       columnsOf(group, version, kind).some(({ format }) => format === "name")
     )

@@ -124,8 +124,8 @@ function* changed(object: JsonObject, old: JsonObject): Errors {
   yield* common(event, "reportingController")
   if (!Json.equal(event.series, before.series)) yield* series(event)
   for (const name of fixed) {
-    const said = name === "reportingComponent" ? "reportingController" : name
-    yield* Check.immutable(said, event[name] ?? null, before[name] ?? null)
+    const field = name === "reportingComponent" ? "reportingController" : name
+    yield* Check.immutable(field, event[name] ?? null, before[name] ?? null)
   }
 }
 

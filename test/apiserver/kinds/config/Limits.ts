@@ -72,13 +72,13 @@ function* ordered(field: string, item: JsonObject): Errors {
       yield FieldError.invalid(
         `${field}.${reported}[${name}]`,
         reported === "defaultRequest" && low === "min" ? more : less,
-        `${said(low)} value ${less} is greater than ${said(high)} value ${more}`
+        `${wordsFor(low)} value ${less} is greater than ${wordsFor(high)} value ${more}`
       )
     }
   }
 }
 
-const said = (list: string): string => (list === "defaultRequest" ? "default request" : list)
+const wordsFor = (list: string): string => (list === "defaultRequest" ? "default request" : list)
 
 const quotaStrategy = strategy({
   shape: "core/v1.ResourceQuota",

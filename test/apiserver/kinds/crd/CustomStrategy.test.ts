@@ -54,7 +54,7 @@ const updated = (status: boolean, sub: boolean, next: Json.JsonObject): Json.Dra
 
 const generation = (of: Json.JsonObject) => Json.at(of, "metadata", "generation")
 
-test("a new object has no status where that is a subresource, and generation 1", () => {
+test("a new object with the status subresource has no status, and has generation 1", () => {
   const draft = Json.copy(object({ n: 1 }))
   CustomStrategy.main(declared(true)).prepareForCreate(draft, writing)
   expect([draft.status, generation(draft)]).toEqual([undefined, 1])
@@ -71,7 +71,7 @@ test("without the subresource, the status is a field like any other", () => {
   expect([changed.status, generation(changed)]).toEqual([{ phase: "New" }, 4])
 })
 
-test("of what is sent to /status only the status counts, and who manages it", () => {
+test("a write to /status changes only the status and its managers", () => {
   const managedFields = [{ manager: "m" }]
   const metadata = { name: "a", labels: { new: "1" }, managedFields }
   const changed = updated(true, true, object({ n: 9 }, { metadata, status: { phase: "New" } }))
@@ -117,7 +117,7 @@ test.each([
   expect(errorsOf(object({ n: 1 }, more))).toEqual(errors)
 })
 
-test("a finalizer without a domain is warned of", () => {
+test("a finalizer without a domain gets a warning", () => {
   warnings.length = 0
   expect(errorsOf(object({ n: 1 }, { metadata: { name: "a", finalizers: ["mine", "a.b/c", "orphan"] } }))).toEqual([])
   expect(warnings).toEqual([
@@ -125,14 +125,14 @@ test("a finalizer without a domain is warned of", () => {
   ])
 })
 
-test("a rule that was broken before and is not touched is only warned of", () => {
+test("a rule that the unchanged part already breaks only causes a warning", () => {
   warnings.length = 0
   const old = object({ n: 7 })
   const errors = CustomStrategy.main(declared(true)).validateUpdate(object({ n: 7 }, { status: {} }), old, writing)
   expect([errors, warnings]).toEqual([[], ["spec: Invalid value: failed rule: self.n < 5"]])
 })
 
-test("a status that is null is taken where there was none, and refused in the place of one", () => {
+test("a null status is accepted if the object has no status, and rejected if it has one", () => {
   const of = (status: Json.Json | undefined) => {
     const { status: _, ...rest } = object({ n: 1 })
     return status === undefined ? rest : { ...rest, status }

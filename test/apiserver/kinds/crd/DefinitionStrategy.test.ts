@@ -36,7 +36,7 @@ const written = (object: Json.JsonObject): Json.DraftObject => {
   return draft
 }
 
-test("a new definition gets its other names, no conversion and a status that is still empty", () => {
+test("a new definition gets its other names, no conversion and an empty status", () => {
   const draft = written({ ...crd("webs"), status: { storedVersions: ["v9"] } })
   expect(Json.at(draft, "spec", "names")).toEqual({ plural: "webs", kind: "Web", singular: "web", listKind: "WebList" })
   expect(Json.at(draft, "spec", "conversion")).toEqual({ strategy: "None" })
@@ -44,7 +44,7 @@ test("a new definition gets its other names, no conversion and a status that is 
   expect(Json.at(draft, "metadata", "generation")).toBe(1)
 })
 
-test("another storage version is one more in which objects may be stored", () => {
+test("another storage version is added to the stored versions", () => {
   const old = written(crd("webs"))
   const draft = written(crd("webs", { versions: [version("v1"), version("v2", { storage: true })] }))
   Definition.definition.prepareForUpdate(draft, old, writing)
@@ -52,7 +52,7 @@ test("another storage version is one more in which objects may be stored", () =>
   expect(Json.at(draft, "metadata", "generation")).toBe(2)
 })
 
-test("the first of two definitions with one kind is established, the second when the first is gone", () => {
+test("the first of two definitions of a kind is established, and the second one when the first is gone", () => {
   const first = Definition.establish(written(crd("webs")), [], 0)
   const second = written(crd("nets"))
   const waiting = Definition.establish(second, [first], 0)
@@ -75,7 +75,7 @@ test("the first of two definitions with one kind is established, the second when
   expect(conditions(Definition.establish(waiting, [], 0))).toEqual(conditions(first))
 })
 
-test("conversion by a webhook has to say where the webhook is", () => {
+test("conversion by a webhook requires the address of the webhook", () => {
   const errors = Definition.definition.validate(written(crd("webs", { conversion: { strategy: "Webhook" } })), writing)
   expect(errors.map(({ field }) => field)).toEqual([
     "spec.conversion.webhookClientConfig",
@@ -83,7 +83,7 @@ test("conversion by a webhook has to say where the webhook is", () => {
   ])
 })
 
-test("conversion has to name its strategy", () => {
+test("conversion requires a strategy", () => {
   const errors = Definition.definition.validate(written(crd("webs", { conversion: {} })), writing)
   expect(errors.map(({ field, reason }) => [field, reason])).toEqual([
     ["spec.conversion.strategy", "FieldValueRequired"]
@@ -112,7 +112,7 @@ const two = Definition.establish(
   0
 )
 
-test("versions that are served are kinds over the same objects; of each other's fields they know nothing", () => {
+test("served versions are kinds over the same objects, and do not know the fields of the others", () => {
   const [one, other, ...more] = CustomKinds.kindsOf(two)
   expect(more).toEqual([])
   expect([one?.version, one?.storage, one?.storageVersion]).toEqual(["v1", "example.com/webs", undefined])
@@ -132,7 +132,7 @@ test("versions that are served are kinds over the same objects; of each other's 
   })
 })
 
-test("a default that came later is seen in what was stored before", () => {
+test("a later default appears in objects that were stored before", () => {
   const spec = { type: "object", properties: { a: { type: "string", default: "late" } } }
   const schema = { openAPIV3Schema: { type: "object", properties: { spec } } }
   const [kind] = CustomKinds.kindsOf(written(crd("webs", { versions: [version("v1", { storage: true, schema })] })))

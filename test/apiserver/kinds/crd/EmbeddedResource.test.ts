@@ -13,7 +13,7 @@ test("an embedded resource needs no name, and no namespace", () => {
   expect(errors({ name: "any name", namespace: "a", labels: { a: "b" } })).toEqual([])
 })
 
-test.each<readonly [name: string, metadata: Json.JsonObject, said: ReadonlyArray<string>]>([
+test.each<readonly [name: string, metadata: Json.JsonObject, expected: ReadonlyArray<string>]>([
   ["names", { name: "a/b", namespace: "A" }, ["name FieldValueInvalid", "namespace FieldValueInvalid"]],
   ["the beginning of one", { generateName: "%" }, ["generateName FieldValueInvalid"]],
   ["labels", { labels: { a: "no!" } }, ["labels FieldValueInvalid"]],
@@ -34,6 +34,6 @@ test.each<readonly [name: string, metadata: Json.JsonObject, said: ReadonlyArray
       "managedFields[1].subresource FieldValueTooLong"
     ]
   ]
-])("of an embedded resource are judged: %s", (_, metadata, said) => {
-  expect(errors(metadata)).toEqual(said.map((one) => `one.metadata.${one}`))
+])("the names of an embedded resource are validated: %s", (_, metadata, expected) => {
+  expect(errors(metadata)).toEqual(expected.map((one) => `one.metadata.${one}`))
 })

@@ -66,7 +66,7 @@ test.each([
   expect<object>(pruned(spec)).toEqual({ spec: expected, unknown })
 })
 
-test("metadata is ObjectMeta, whatever the schema says", () => {
+test("metadata is ObjectMeta with any schema", () => {
   const object = { metadata: { name: "a", strange: 1, annotations: {} }, other: 1 }
   expect<object>(Prune.prune(schema, object)).toEqual({
     value: { metadata: { name: "a" } },
@@ -90,12 +90,12 @@ test.each<readonly [name: string, given: Json.JsonObject, read: Json.JsonObject]
     { labels: { a: "" }, finalizers: [""] }
   ],
   [
-    "says no more of an owner than is known",
+    "drops unknown fields of an owner",
     { ownerReferences: [{ ...owner, controller: null, blockOwnerDeletion: false, more: 1 }] },
     { ownerReferences: [{ ...owner, blockOwnerDeletion: false }] }
   ],
   [
-    "says all that has to be said of an owner",
+    "has all fields of an owner",
     { ownerReferences: [null, { name: "p" }] },
     { ownerReferences: [without, { ...without, name: "p" }] }
   ],

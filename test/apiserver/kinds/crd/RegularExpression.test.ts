@@ -70,7 +70,7 @@ test.each([
   expect(RegularExpression.compile(pattern)).toEqual({ problem: `error parsing regexp: ${problem}` })
 })
 
-describe("linear time", () => {
+describe("a regular expression takes linear time", () => {
   const long = "a".repeat(50_000)
   test.each([
     ["^(a+)+$", `${long}!`],

@@ -43,7 +43,7 @@ test.each(cases)("%j of %j", (schema, value, error) => {
   expect(errors.map(FieldError.sentence)).toEqual(error === undefined ? [] : [error])
 })
 
-test("a number that is no integer is of the wrong type, and out of the integers' range", () => {
+test("a number that is not an integer gets the errors of a wrong type and of the range", () => {
   const errors = Validation.validate(spec({ type: "integer" }), { spec: { x: 1.5 } })
   expect(errors.map(FieldError.sentence)).toEqual([
     'spec.x: Invalid value: "number": spec.x in body must be of type integer: "number"',
@@ -51,7 +51,7 @@ test("a number that is no integer is of the wrong type, and out of the integers'
   ])
 })
 
-test("of alternatives, the errors of the one that fits best are reported", () => {
+test("the errors of the alternative that fits best are reported", () => {
   const schema = spec({ type: "string", anyOf: [{ minLength: 5, pattern: "^a" }, { maxLength: 1 }] })
   expect(Validation.validate(schema, { spec: { x: "bc" } }).map(FieldError.sentence)).toEqual([
     '<nil>: Invalid value: "": "spec.x" must validate at least one schema (anyOf)',
@@ -59,7 +59,7 @@ test("of alternatives, the errors of the one that fits best are reported", () =>
   ])
 })
 
-test("the one that fits best is the one that passes most checks", () => {
+test("the alternative that fits best passes most checks", () => {
   const schema = spec({
     type: "object",
     properties: { a: { type: "string" }, b: { type: "string" } },
@@ -69,7 +69,7 @@ test("the one that fits best is the one that passes most checks", () => {
   expect(error?.message).toBe('Invalid value: "1": spec.x.a in body should be at least 4 chars long')
 })
 
-test("what was wrong and has not changed is passed over", () => {
+test("an unchanged invalid value is accepted", () => {
   const schema = spec({ type: "object", additionalProperties: { type: "string", maxLength: 1 } })
   const old = { spec: { x: { a: "long", b: "b" } } }
   const errorsOf = (value: JsonObject) =>

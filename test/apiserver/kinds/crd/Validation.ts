@@ -26,9 +26,9 @@ export const validate = (
   if (whole.faults.length === 0) return []
   const result = options.before === undefined ? whole : new Result()
   if (options.before !== undefined) checkRatcheting(schema, value, "", result, options.before)
-  const said = new Set<string>()
+  const reported = new Set<string>()
   return result.faults
-    .filter(({ text }) => !said.has(text) && said.add(text))
+    .filter(({ text }) => !reported.has(text) && reported.add(text))
     .map((fault) => fieldError(fault, options.within))
 }
 

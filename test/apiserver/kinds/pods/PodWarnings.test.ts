@@ -5,7 +5,7 @@ const ofSpec = (spec: Parameters<typeof PodWarnings.of>[1]) => [...PodWarnings.o
 const withPorts = (...ports: ReadonlyArray<Parameters<typeof PodWarnings.of>[1]>) =>
   ofSpec({ containers: [{ name: "a", ports: ports.map((port) => ({ containerPort: 80, protocol: "TCP", ...port })) }] })
 
-test("names that come twice, or say nothing", () => {
+test("duplicate names and empty names get a warning", () => {
   expect(ofSpec({ imagePullSecrets: [{ name: "a" }, { name: "a" }, {}] })).toEqual([
     'spec.imagePullSecrets[1].name: duplicate name "a"',
     'spec.imagePullSecrets[2].name: invalid empty name ""'
@@ -15,7 +15,7 @@ test("names that come twice, or say nothing", () => {
   ])
 })
 
-test("a variable that hides an earlier one and does not build upon it", () => {
+test("a variable that hides an earlier one without a reference to it gets a warning", () => {
   const env = [
     { name: "A", value: "1" },
     { name: "A", value: "$(A)2" },
@@ -59,7 +59,7 @@ test.each([
   expect(withPorts(...ports)).toEqual(warnings)
 })
 
-test("parts of bytes, labels of old, less time than none", () => {
+test("fractions of bytes, deprecated labels and negative times get a warning", () => {
   expect(
     ofSpec({
       containers: [{ name: "a", resources: { limits: { memory: "1500m", cpu: "1500m" } } }],

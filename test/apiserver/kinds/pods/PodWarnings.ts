@@ -124,10 +124,10 @@ function* fractions(path: string, resources: JsonObject): Warnings {
 /** Yields a warning for each variable that hides an earlier definition without a reference to it. */
 function* hidden(path: string, variables: ReadonlyArray<JsonObject>): Warnings {
   const seen = new Set<string>()
-  for (const [index, { name: given, value: said, valueFrom }] of variables.entries()) {
+  for (const [index, { name: given, value: text, valueFrom }] of variables.entries()) {
     const name = Json.text(given) ?? ""
     const reference = `$(${name})`
-    const value = Json.text(said) ?? ""
+    const value = Json.text(text) ?? ""
     if (!seen.has(name)) seen.add(name)
     else if (valueFrom !== undefined || value === reference || !value.includes(reference)) {
       yield `${path}[${index}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`

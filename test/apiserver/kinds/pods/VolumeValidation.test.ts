@@ -9,7 +9,7 @@ const errors = (source: JsonObject) =>
   )
 
 describe("A projected volume", () => {
-  test("names the field of a token that lives too short and has no path", () =>
+  test("reports the field of a token with a short lifetime and without a path", () =>
     expect(errors({ serviceAccountToken: { expirationSeconds: 599 } })).toEqual([
       [
         "spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds",
@@ -18,6 +18,6 @@ describe("A projected volume", () => {
       ["spec.volumes[0].projected.sources[0].serviceAccountToken.path", "Required value"]
     ]))
 
-  test("takes a token of ten minutes", () =>
+  test("accepts a token of ten minutes", () =>
     expect(errors({ serviceAccountToken: { expirationSeconds: 600, path: "token" } })).toEqual([]))
 })

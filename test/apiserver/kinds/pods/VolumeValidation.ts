@@ -71,8 +71,8 @@ function* source(field: string, volume: JsonObject): Errors {
     const given = volume[name]
     if (!Json.isObject(given)) continue
     if (found) {
-      const said = name === "downwardAPI" ? "downwarAPI" : name === "cephfs" ? "cephFS" : name
-      yield FieldError.forbidden(`${field}.${said}`, "may not specify more than 1 volume type")
+      const type = name === "downwardAPI" ? "downwarAPI" : name === "cephfs" ? "cephFS" : name
+      yield FieldError.forbidden(`${field}.${type}`, "may not specify more than 1 volume type")
     } else yield* checks[name]?.(`${field}.${name}`, given) ?? []
     found = true
   }

@@ -21,7 +21,7 @@ const made = (name: string, spec: Json.JsonObject, others: ReadonlyArray<Json.Js
 const addressOf = (object: Json.JsonObject) => Json.at(object, "spec", "clusterIP")
 const nodePortOf = (object: Json.JsonObject) => Json.objects(Json.at(object, "spec", "ports"))[0]?.nodePort
 
-test("each service gets the lowest address and port that are free", () => {
+test("each service gets the lowest free address and port", () => {
   const first = made("a", { type: "NodePort" })
   const second = made("b", { type: "NodePort" }, [first])
   const third = made("c", { type: "NodePort" }, [second])
@@ -29,7 +29,7 @@ test("each service gets the lowest address and port that are free", () => {
   expect([first, second, third].map(nodePortOf)).toEqual([30086, 30087, 30086])
 })
 
-test("an address or a port that is taken is refused", () => {
+test("a taken address or port is rejected", () => {
   const other = made("a", { type: "NodePort" })
   const errors = (spec: Json.JsonObject) =>
     service.strategy
@@ -44,7 +44,7 @@ test("an address or a port that is taken is refused", () => {
   expect(errors({ type: "NodePort", ports: [{ port: 80, nodePort: 30086, protocol: "UDP" }] })).toEqual([])
 })
 
-test("who leaves out what was allocated gets it back, and no other is taken from him", () => {
+test("an update without the allocated values keeps them, and allocates no others", () => {
   const old = made("a", { type: "NodePort" })
   const draft = Json.copy({ metadata: { name: "a", uid: "a" }, spec: { type: "NodePort", ports: [{ port: 81 }] } })
   service.strategy.default(draft)
@@ -54,7 +54,7 @@ test("who leaves out what was allocated gets it back, and no other is taken from
   expect(service.strategy.validateUpdate(draft, old, writing(old))).toEqual([])
 })
 
-test("a service that no longer has node ports loses its own one, and keeps another one for the validation", () => {
+test("a service that no longer has node ports loses its own one, and keeps a new one for the validation", () => {
   const old = made("a", { type: "NodePort" })
   const kept = (nodePort?: number) => {
     const next = Json.copy(old)
@@ -65,7 +65,7 @@ test("a service that no longer has node ports loses its own one, and keeps anoth
   expect([kept(), kept(30086), kept(30099)]).toEqual([undefined, undefined, 30099])
 })
 
-test("an update gives no address to a service that is only a name", () => {
+test("an update allocates no address for a service of type ExternalName", () => {
   const old = made("a", { type: "ExternalName", externalName: "a.example.com" })
   const next = Json.copy(old)
   Json.member(next, "spec").externalName = "b.example.com"
@@ -73,7 +73,7 @@ test("an update gives no address to a service that is only a name", () => {
   expect(Object.keys(Json.object(next.spec)).filter((name) => name.startsWith("clusterIP"))).toEqual([])
 })
 
-test("ports of one number and two protocols share the port of a node", () => {
+test("ports of one number and two protocols share a node port", () => {
   const both = made("a", {
     type: "NodePort",
     ports: [
@@ -84,7 +84,7 @@ test("ports of one number and two protocols share the port of a node", () => {
   expect(Json.objects(Json.at(both, "spec", "ports")).map(({ nodePort }) => nodePort)).toEqual([30086, 30086])
 })
 
-test("an error of the allocation of an address is reported alone", () => {
+test("an error in the allocation of an address is reported alone", () => {
   const refused = (spec: Json.JsonObject) => {
     try {
       made("a", spec)
@@ -101,7 +101,7 @@ test("an error of the allocation of an address is reported alone", () => {
   expect(refused({ ipFamilies: ["IPv4", "IPv4"] })).toContain('spec.ipFamilies[1]: Duplicate value: "IPv4"')
 })
 
-test("what a service gives back is not free before it has got all else", () => {
+test("a value that a service releases is not free for its other allocations", () => {
   const old = made("a", { type: "LoadBalancer", externalTrafficPolicy: "Local" })
   expect([nodePortOf(old), Json.at(old, "spec", "healthCheckNodePort")]).toEqual([30086, 30087])
   const next = Json.copy(old)
@@ -111,7 +111,7 @@ test("what a service gives back is not free before it has got all else", () => {
   expect(nodePortOf(next)).toBe(30088)
 })
 
-test("two ports that would get the same one of a node are refused", () => {
+test("two ports with the same node port are rejected", () => {
   const old = made("a", { type: "NodePort" })
   const next = Json.copy(old)
   Json.member(next, "spec").ports = [{ port: 80 }, { port: 81 }]
@@ -119,7 +119,7 @@ test("two ports that would get the same one of a node are refused", () => {
   expect(() => service.strategy.prepareForUpdate(next, old, writing(old))).toThrow("duplicate nodePort: {TCP 30086}")
 })
 
-test("what is kept of a service is more than what is read of it", () => {
+test("the stored service has more fields than the returned one", () => {
   const name = { metadata: {}, spec: { type: "ExternalName", internalTrafficPolicy: "Local" } }
   expect(service.fromStorage?.(name)).toEqual({ metadata: {}, spec: { type: "ExternalName" } })
   expect(service.forUpdate?.(name)).toBe(name)
@@ -130,7 +130,7 @@ test("what is kept of a service is more than what is read of it", () => {
   expect(read({})).toBeUndefined()
 })
 
-test("one family that goes has to be said to go, and two have to be wanted", () => {
+test("a removed IP family requires another policy, and two families require a dual-stack policy", () => {
   const headless = made("a", { clusterIP: "None" })
   const refused = (spec: Json.JsonObject) => {
     const next = Json.copy({ ...headless, spec: { ...Json.object(headless.spec), ...spec } })
@@ -144,7 +144,7 @@ test("one family that goes has to be said to go, and two have to be wanted", () 
   )
 })
 
-test("a headless service without a selector has both families until it says that one is enough", () => {
+test("a headless service without a selector has both families unless its policy is SingleStack", () => {
   const headless = made("a", { clusterIP: "None", ipFamilies: ["IPv4"] })
   expect(Json.at(headless, "spec", "ipFamilies")).toEqual(["IPv4", "IPv6"])
   const next = Json.copy(headless)
@@ -153,7 +153,7 @@ test("a headless service without a selector has both families until it says that
   expect(Json.at(next, "spec", "ipFamilies")).toEqual(["IPv4"])
 })
 
-test("what is ignored is warned of, ranges without a balancer are refused", () => {
+test("ignored fields get a warning, and source ranges without a load balancer are rejected", () => {
   const warnings: Array<string> = []
   const judge = (spec: Json.JsonObject) =>
     service.strategy.validate(made("a", spec), { ...writing(), warn: (text) => warnings.push(text) })
@@ -170,9 +170,9 @@ test("what is ignored is warned of, ranges without a balancer are refused", () =
 })
 
 test.each([
-  ["an address that is reached as is said", { ip: "1.2.3.4", ipMode: "Proxy" }, []],
+  ["an address with an ipMode", { ip: "1.2.3.4", ipMode: "Proxy" }, []],
   ["a name", { hostname: "a.example.com" }, []],
-  ["an address of which it is not said", { ip: "1.2.3.4" }, ["ipMode FieldValueRequired"]],
+  ["an address without an ipMode", { ip: "1.2.3.4" }, ["ipMode FieldValueRequired"]],
   ["no address", { ip: "a", ipMode: "Other" }, ["ip FieldValueInvalid", "ipMode FieldValueNotSupported"]],
   ["how, without an address", { ipMode: "VIP" }, ["ipMode FieldValueForbidden"]],
   ["an address as a name", { hostname: "1.2.3.4" }, ["hostname FieldValueInvalid"]]

@@ -18,6 +18,6 @@ test.each([
   ["1-2-3 * * * *", "too many hyphens: 1-2-3"],
   ["*/2/3 * * * *", "too many slashes: */2/3"],
   ["@never", "unrecognized descriptor: @never"]
-])("%s is none: %s", (schedule, error) => {
+])("%s is not a schedule: %s", (schedule, error) => {
   expect(Schedule.parseError(schedule)).toBe(error)
 })

@@ -88,13 +88,13 @@ export function* counts(
   field: string,
   status: JsonObject,
   names: ReadonlyArray<string>,
-  atMost: ReadonlyArray<readonly [name: string, other: string, said: string]>
+  atMost: ReadonlyArray<readonly [name: string, other: string, limit: string]>
 ): Errors {
   for (const name of names) yield* Check.notNegative(`${field}.${name}`, status[name])
-  for (const [name, other, said] of atMost) {
+  for (const [name, other, limit] of atMost) {
     const count = Json.number(status[name]) ?? 0
     if (count > (Json.number(status[other]) ?? 0)) {
-      yield FieldError.invalid(`${field}.${name}`, count, `cannot be greater than ${said}`)
+      yield FieldError.invalid(`${field}.${name}`, count, `cannot be greater than ${limit}`)
     }
   }
 }

@@ -228,21 +228,21 @@ const ofNested = (schema: Json.JsonObject, path: string, skipAnyOf = false): Err
 
 /** Requires that the schema itself declares every field that its `allOf`, `anyOf`, `oneOf` and `not` restrict. */
 const completeness = (
-  said: Json.JsonObject,
+  constraints: Json.JsonObject,
   schema: Json.JsonObject | undefined,
   path: string,
   where: string
 ): Errors => [
-  ...(Json.isObject(said.not) ? nestedCompleteness(said.not, schema, path, `${where}.not`) : []),
+  ...(Json.isObject(constraints.not) ? nestedCompleteness(constraints.not, schema, path, `${where}.not`) : []),
   ...["allOf", "anyOf", "oneOf"].flatMap((name) =>
-    Json.objects(said[name]).flatMap((one, index) =>
+    Json.objects(constraints[name]).flatMap((one, index) =>
       nestedCompleteness(one, schema, path, `${where}.${name}[${index}]`)
     )
   )
 ]
 
 const nestedCompleteness = (
-  said: Json.JsonObject,
+  constraints: Json.JsonObject,
   schema: Json.JsonObject | undefined,
   path: string,
   where: string
@@ -250,11 +250,16 @@ const nestedCompleteness = (
   if (schema === undefined) return [FieldError.required(path, `because it is defined in ${where}`)]
   const { items } = schema
   return [
-    ...completeness(said, schema, path, where),
-    ...(Json.isObject(said.items)
-      ? nestedCompleteness(said.items, Json.isObject(items) ? items : undefined, `${path}.items`, `${where}.items`)
+    ...completeness(constraints, schema, path, where),
+    ...(Json.isObject(constraints.items)
+      ? nestedCompleteness(
+          constraints.items,
+          Json.isObject(items) ? items : undefined,
+          `${path}.items`,
+          `${where}.items`
+        )
       : []),
-    ...propertiesOf(said).flatMap(([name, property]) => {
+    ...propertiesOf(constraints).flatMap(([name, property]) => {
       const found = Json.at(schema, "properties", name)
       const here = `${path}.properties[${name}]`
       const there = `${where}.properties[${name}]`
