@@ -88,7 +88,7 @@ export const controller = Controller.make("backup", {
         isWaiting: acted.waiting !== undefined,
         now
       })
-      yield* Effect.forEach(RunPlan.abandoned(whole.status, jobs), MoverJobs.end, { discard: true })
+      yield* Effect.forEach(RunPlan.abandoned(whole.status, jobs), MoverJobs.endWorking, { discard: true })
       yield* Effect.forEach(RunPlan.superfluous(backup, whole.status, jobs, now), MoverJobs.discard, { discard: true })
       yield* Effect.forEach(Maintenance.superfluous(whole.status, maintaining), MoverJobs.discard, { discard: true })
       return Result.requeueAfter(Math.max(1, Math.min(Schedule.wakeAfter(scheduled.next, now), ...acted.wake)))
@@ -134,7 +134,7 @@ const followMaintenance = (
     const begun = active === undefined ? Maintenance.started(draft, job) : draft
     const progress = yield* MoverJobs.progress(job)
     if (progress._tag === "Ended") {
-      if (!JobProgress.isOver(job)) yield* MoverJobs.end(job)
+      if (!JobProgress.isOver(job)) yield* MoverJobs.endWorking(job)
       return over(begun, progress.ending, Math.min(progress.at, now))
     }
     const { startTimeout } = yield* Settings

@@ -63,7 +63,7 @@ export const controller = Controller.make("restore", {
       if (isOver(restore)) {
         yield* turns.leave("Restore", keyOf(restore))
         // Ends a mover that did not start. The event of the Restore's last status triggers this, as a restart does.
-        if (job !== undefined && !JobProgress.isOver(job)) yield* MoverJobs.end(job)
+        if (job !== undefined && !JobProgress.isOver(job)) yield* MoverJobs.endWorking(job)
         return Result.done
       }
       const now = yield* Clock.currentTimeMillis

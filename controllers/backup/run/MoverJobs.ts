@@ -379,6 +379,14 @@ const busyWith = (
 /** Ends a Job: its pods terminate, and then it is gone. */
 export const end = (job: Job): Effect.Effect<void, Failure, Client.Client> => remove(job, "Foreground")
 
+/** Ends a Job that works on the server. The cache may not have its end yet, and a finished Job keeps the logs of its pods. */
+export const endWorking = (job: Job): Effect.Effect<void, Failure, Client.Client> =>
+  Effect.flatMap(find(keyOf(job)), (live) =>
+    Option.exists(live, ({ metadata: { uid } }) => uid === job.metadata.uid) && Option.exists(live, JobProgress.isOver)
+      ? Effect.void
+      : end(job)
+  )
+
 /** Deletes a finished Job with its pods. */
 export const discard = (job: Job): Effect.Effect<void, Failure, Client.Client> => remove(job, "Background")
 

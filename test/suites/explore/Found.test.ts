@@ -4,7 +4,7 @@ import * as Explore from "@homeostat/testkit/Explore"
 import * as Message from "@homeostat/testkit/explore/Message"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
-import { restoreStory, rollback, webapp } from "./Stories.ts"
+import { backupStory, restoreStory, rollback, webapp, webappWithAutoscaler } from "./Stories.ts"
 
 live(
   "a Restore names its Job and its start if the process was dead while the Job ran",
@@ -45,3 +45,35 @@ live(
     }),
   120_000
 )
+
+for (const [kind, story, only] of [
+  ["Backup", backupStory, "1/pods.e0.missed/jobs.e0.missed"],
+  ["Restore", restoreStory, "1/pods.e0.missed/jobs.e1.missed"]
+] as const) {
+  live(
+    `a ${kind} keeps its finished Job if the watches of Jobs and pods miss events`,
+    () =>
+      Effect.gen(function* () {
+        const report = yield* Explore.run(story, { only })
+        expect(report.violations.length === 0 ? "nothing" : Message.of(story, report)).toBe("nothing")
+        expect(report.unreached).toEqual([])
+      }),
+    120_000
+  )
+}
+
+for (const [title, only] of [
+  ["sets the number of pods before its autoscaler exists", "1/r1.same-field"],
+  ["deletes its Deployment before its autoscaler exists", "1/r2.deleted"]
+] as const) {
+  live(
+    `a WebApp leaves the number of its pods to the autoscaler if another client ${title}`,
+    () =>
+      Effect.gen(function* () {
+        const report = yield* Explore.run(webappWithAutoscaler, { only })
+        expect(report.violations.length === 0 ? "nothing" : Message.of(webappWithAutoscaler, report)).toBe("nothing")
+        expect(report.unreached).toEqual([])
+      }),
+    120_000
+  )
+}

@@ -46,9 +46,11 @@ export const webapp = Explore.story({
 })
 
 /** The numbers of pods. No HPA controller runs here, so that they stay as another client sets them while an autoscaler exists. */
+const podCounts = ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"]
 const counts = [
   "Deployment: spec.replicas",
-  ...["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"].map((field) => `WebApp: status.${field}`),
+  "PodDisruptionBudget: status.",
+  ...["Deployment", "WebApp"].flatMap((kind) => podCounts.map((field) => `${kind}: status.${field}`)),
   ...["Ready", "DeploymentReady"].map((type) => `WebApp: status.conditions[${type}].message`)
 ]
 
