@@ -76,8 +76,10 @@ export const rollback = Explore.story({
   // The cause of the failure names a pod, if the cache has its trouble at that time.
   ignore: [
     "ControllerRevision: metadata.annotations.apps.kubedojo.io/failed",
-    // An undo takes it from the old ReplicaSet, which a Deployment that was deleted and created again does not have.
+    // A Deployment that was deleted and created again has neither: an undo takes the first one from the old ReplicaSet, and a change of
+    // the pod template sets the second one.
     "Deployment: metadata.annotations.apps.kubedojo.io/missed-before",
+    "Deployment: metadata.annotations.apps.kubedojo.io/rollout-started",
     ...["Ready", "DeploymentReady", "Stalled", "RolledBack"].map((type) => `WebApp: status.conditions[${type}].message`)
   ],
   steps: [
