@@ -363,7 +363,7 @@ describe("A run waits for a Restore that writes to its volume", () => {
       manager.cut(({ path }) => (path.endsWith("/backups/other") ? "silent" : "pass"))
       yield* restore("again")
       yield* world.until("2026-11-20T01:00:05Z")
-      expect(yield* restored("again")).toEqual({})
+      expect(yield* restored("again")).toEqual({ observedGeneration: -1 })
       expect(yield* Virtual.status("shop")).toMatchObject({ message: waits })
     })
   )
