@@ -32,7 +32,8 @@ export const schema = Schema.Struct({
   status: Schema.Literal("True", "False", "Unknown"),
   observedGeneration: Schema.optionalWith(
     Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({
-      description: "The metadata.generation this was found out for; older than the object's own means out of date."
+      description:
+        "The metadata.generation that the condition is about. A smaller value than that of the object means that the condition is out of date."
     }),
     { exact: true }
   ),
