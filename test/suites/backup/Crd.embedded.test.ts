@@ -189,7 +189,7 @@ describe.concurrent("The kinds Backup and Restore", () => {
       yield* Backups.create(scene, "shop")
       const path = `${Crd.pathOf(namespace, "Backup")}/shop`
       yield* Crd.change(cluster, path, { status: { phase: "Completed" } }, false)
-      expect((yield* Backups.get(scene, "shop")).status).toBeUndefined()
+      expect((yield* Backups.get(scene, "shop")).status).toEqual({ observedGeneration: -1 })
       yield* Crd.change(
         cluster,
         `${path}/status`,
