@@ -241,7 +241,7 @@ describe("The manager of WebApps with exactly the generated roles", () => {
         })
       }
       for (const team of teams) yield* Scene.running(scene, team)
-      expect((yield* Scene.app(scene, "green")).status).toBeUndefined()
+      expect((yield* Scene.app(scene, "green")).status).toEqual({ observedGeneration: -1 })
       for (const [index, { account, working }] of slices.entries()) {
         // Children lack the labels, so each manager sees children of the other.
         const seen = working.attempts.filter(({ outcome }) => outcome._tag !== "Vanished").map(({ key }) => key)
