@@ -281,7 +281,7 @@ live(
     Effect.gen(function* () {
       const all = yield* outputs
       // Each output is about the Vaults.
-      const told: { readonly [output in keyof typeof all]: RegExp } = {
+      const reported: { readonly [output in keyof typeof all]: RegExp } = {
         log: /no login as .*Logs in as |Logs in as .*no login as /s,
         spans: /no login as .*Logs in as |Logs in as .*no login as /s,
         why: /no login as .*Expected number|Expected number.*no login as /s,
@@ -296,7 +296,7 @@ live(
         "plan as JSON": /no login as .*"data\.text"|"data\.text".*no login as /,
         "plan as Markdown": /no login as /
       }
-      for (const [name, pattern] of Object.entries(told)) {
+      for (const [name, pattern] of Object.entries(reported)) {
         expect([name, all[name as keyof typeof all]]).toEqual([name, expect.stringMatching(pattern)])
       }
       const leaks = Object.entries(all).flatMap(([name, output]) =>

@@ -266,10 +266,10 @@ describe.concurrent("A WebApp with a missing reference", () => {
       const env = [{ name: "LARGE", value: "a".repeat(300_000) }]
       const podTemplate = { spec: { containers: [{ name: "app", env }] } }
       yield* Scene.launch(scene, "shop", { image, config: [files], podTemplate })
-      const told = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), (events) =>
+      const reported = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), (events) =>
         events.some(({ reason }) => reason === "TemplateNotRecorded")
       )
-      expect(told.find(({ reason }) => reason === "TemplateNotRecorded")).toMatchObject({ type: "Warning", count: 1 })
+      expect(reported.find(({ reason }) => reason === "TemplateNotRecorded")).toMatchObject({ type: "Warning", count: 1 })
       yield* Client.delete(ConfigMap, scene.key("files"))
       yield* missing(scene, "Degraded")
       yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/web:2" } }))
