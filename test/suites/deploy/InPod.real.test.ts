@@ -111,7 +111,9 @@ describe("Installed by kubectl apply -k", () => {
       const elsewhere = yield* cluster.namespace("elsewhere")
       yield* kubectl("apply", "-n", elsewhere, "-f", join(samples, "webapp.yaml"))
       yield* webapp(scene, "default")
-      expect(yield* kubectl("get", "webapp/demo-app", "-n", elsewhere, "-o", "jsonpath={.status}")).toBe("")
+      expect(yield* kubectl("get", "webapp/demo-app", "-n", elsewhere, "-o", "jsonpath={.status}")).toBe(
+        '{"observedGeneration":-1}'
+      )
       const may = (where: string) =>
         cluster.kubectl(["auth", "can-i", "list", "webapps", `--as=${account}`, "-n", where])
       expect((yield* may("default")).stdout.trim()).toBe("yes")

@@ -269,7 +269,10 @@ describe.concurrent("A WebApp with a missing reference", () => {
       const reported = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), (events) =>
         events.some(({ reason }) => reason === "TemplateNotRecorded")
       )
-      expect(reported.find(({ reason }) => reason === "TemplateNotRecorded")).toMatchObject({ type: "Warning", count: 1 })
+      expect(reported.find(({ reason }) => reason === "TemplateNotRecorded")).toMatchObject({
+        type: "Warning",
+        count: 1
+      })
       yield* Client.delete(ConfigMap, scene.key("files"))
       yield* missing(scene, "Degraded")
       yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/web:2" } }))
