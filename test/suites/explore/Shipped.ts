@@ -23,6 +23,6 @@ export const test = (title: string, story: Parameters<typeof Explore.run>[0]): v
         // After a change, run: bun test/suites/explore/generate.ts
         expect(page).toContain(Explored.sectionOf(title, story, report))
       }),
-    300_000
+    600_000
   )
 }
