@@ -15,7 +15,7 @@ import * as Ownership from "./Ownership.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Removal from "./Removal.ts"
 
-/** A child that is no longer desired. */
+/** A child that the owner no longer wants. */
 export interface Removed {
   readonly child: string
   /** Whether it is gone, or still being deleted. */

@@ -61,7 +61,7 @@ describe("Watch", () => {
       })
   )
 
-  effect("shows an object that is no longer selected as deleted, and a newly selected one as added", () =>
+  effect("shows an object that the selector no longer matches as deleted, and a newly selected one as added", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a", {}, { labels: { app: "x" } }))
