@@ -194,8 +194,12 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
     )
     const calm = Managed.eventually("that it leads and all is synced", isCalm, (is) => is, "60 seconds")
 
+    const isIdle = ({ overlaid, queued, stored }: Omit<Held, keyof Footprint.Footprint>): boolean =>
+      overlaid + queued + stored === 0
+
     /**
-     * Runs churn and faults for a time, waits until all WebApps have converged, deletes them, and waits until the manager is idle.
+     * Runs churn and faults for a time, waits until all WebApps have converged, deletes them, and waits until the manager is idle in a
+     * new term.
      */
     const phase = (name: string, length: Duration.DurationInput, mostFibers = Number.POSITIVE_INFINITY) =>
       Effect.gen(function* () {
@@ -215,6 +219,8 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
 
         for (const kind of [WebApp, Deployment, Service]) yield* Client.deleteAll(kind, { namespace })
         present.clear()
+        // The leap ends the term. Keys of that time would start workers in the next term, and each worker has fibers.
+        yield* Managed.eventually("that the manager is idle", held, isIdle, "60 seconds")
         yield* leap("70 minutes")
         yield* Effect.sleep("2 seconds")
         yield* calm
@@ -223,8 +229,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
         const quiet = yield* Managed.eventually(
           "that nothing is left",
           held,
-          ({ connections, fibers, overlaid, queued, stored }) =>
-            connections <= 2 && overlaid + queued + stored === 0 && fibers <= mostFibers,
+          (now) => now.connections <= 2 && isIdle(now) && now.fibers <= mostFibers,
           "60 seconds"
         )
         const all: Held = { ...quiet, ...Footprint.take() }

@@ -98,8 +98,8 @@ describe("A program in a pod", () => {
           const began = yield* Clock.currentTimeMillis
           yield* Client.delete(Pod, { namespace, name }, { gracePeriodSeconds })
           const ended = yield* phase(scene, name, "Succeeded")
-          yield* Client.patch(Pod, { namespace, name }, Patch.merge({ metadata: { finalizers: null } }))
           expect([ended.status?.phase, yield* kubelet.logs({ namespace, name })]).toEqual(["Succeeded", "up\nasked\n"])
+          yield* Client.patch(Pod, { namespace, name }, Patch.merge({ metadata: { finalizers: null } }))
           return (yield* Clock.currentTimeMillis) - began
         })
       const [hooked, cut] = yield* Effect.all([stopped("hooked", 2, 30), stopped("cut", 60, 1)], {
