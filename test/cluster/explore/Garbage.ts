@@ -4,18 +4,17 @@
  */
 import * as Effect from "effect/Effect"
 
+/** The growth of the process since the last collection, in bytes, after which a collection is necessary. */
+const growth = 100_000_000
+
 /** The size of the process, in bytes, below which no collection is necessary. */
 const small = 220_000_000
 
-/** The number of worlds between two collections. A collection takes about as long as half a world. */
-const fewest = 15
+let enough = small
 
-let worlds = 0
-
-/** Counts a finished world. Collects garbage after some worlds if the process is large. */
+/** Collects garbage after a world if the process has grown. */
 export const ended: Effect.Effect<void> = Effect.sync(() => {
-  worlds++
-  if (worlds < fewest || process.memoryUsage.rss() < small) return
-  worlds = 0
+  if (process.memoryUsage.rss() < enough) return
   Bun.gc(true)
+  enough = Math.max(small, process.memoryUsage.rss() + growth)
 })

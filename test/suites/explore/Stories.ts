@@ -28,14 +28,14 @@ const unscaled = { autoscaling: null, networkPolicy: null, disruptionBudget: { n
 export const webapp = Explore.story({
   controllers: [controller],
   steps: [
-    Explore.step("create", Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 2 } })),
+    Explore.step("create", Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 1 } })),
     Explore.step("new image", Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.28" } }))),
-    Explore.step("scale", Client.patch(WebApp, shop, Patch.merge({ spec: { replicas: 3 } }))),
     Explore.step(
       "missing ConfigMap",
       Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.29", config } }))
     ),
     Explore.step("ConfigMap created", Client.create(ConfigMap, { metadata: shop, data: { theme: "dark" } })),
+    Explore.step("scale", Client.patch(WebApp, shop, Patch.merge({ spec: { replicas: 2 } }))),
     Explore.step("ConfigMap changed", Client.patch(ConfigMap, shop, Patch.merge({ data: { theme: "light" } }))),
     Explore.step("expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: { host: "shop.test" } } }))),
     Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
