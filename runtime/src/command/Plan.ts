@@ -83,7 +83,8 @@ const flagsIn = (
     Flag.Values<ReturnType<typeof flagsOf>>,
     "namespaces" | "controllers" | "selector" | "server" | "installCrds"
   >,
-  manifests: ReadonlyArray<object>
+  manifests: ReadonlyArray<object>,
+  namespace: string | undefined
 ): ReadonlyArray<string> => [
   ...settings.namespaces.toSorted().map((name) => `--namespace=${name}`),
   ...(settings.controllers.length === 0 ? [] : [`--controllers=${settings.controllers.toSorted().join(",")}`]),
@@ -91,7 +92,9 @@ const flagsIn = (
   ...(settings.server ? ["--server"] : []),
   ...(settings.installCrds ? ["--install-crds"] : []),
   // The same file may have another path, and its objects may have secrets.
-  ...(manifests.length === 0 ? [] : [`--filename=${counted(manifests)}, sha256 ${digestOf(manifests)}`])
+  ...(manifests.length === 0
+    ? []
+    : [`--filename=${counted(manifests)}, sha256 ${digestOf(manifests)}, default namespace ${namespace ?? "default"}`])
 ]
 
 const counted = ({ length }: ReadonlyArray<object>): string => `${length} object${length === 1 ? "" : "s"}`
@@ -131,6 +134,8 @@ export const verb = <R, E>(program: Program<R, E>) =>
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
         const { make } = yield* Effect.promise(program.simulation)
         const controllers = Flags.chosen(program.controllers, settings.controllers)
+        // As kubectl: the flag wins over the context.
+        const namespace = settings.namespaces.length === 1 ? settings.namespaces[0] : cluster.namespace
         const layer: Layer.Layer<R, E, Manager.Runtime> = program.plannedLayer ?? program.layer
         const plan = yield* Plan.make(controllers, layer, {
           simulation: yield* make,
@@ -139,15 +144,14 @@ export const verb = <R, E>(program: Program<R, E>) =>
           kinds: Kinds.of(program),
           installCrds: settings.installCrds,
           manifests,
-          // As kubectl: the flag wins over the context.
-          namespace: settings.namespaces.length === 1 ? settings.namespaces[0] : cluster.namespace,
+          namespace,
           dryRuns: settings.server,
           timeout: settings.timeout,
           userAgent: Build.userAgent(program)
         }).pipe(Effect.provide(Transport.layer(cluster)))
         const { build, name, version } = program
         const maker = { name, version, ...(build !== undefined && { commit: build.commit }) }
-        const document = Document.of(plan, maker, flagsIn(settings, manifests))
+        const document = Document.of(plan, maker, flagsIn(settings, manifests, namespace))
         if (before === undefined) {
           yield* Console.log(settings.format.plan(document))
           return yield* Document.isEmpty(document) ? Effect.void : new Verb.Logged({ code: 2 })

@@ -10,7 +10,7 @@
  *
  * Each program leads its own process group, so Ctrl-C in a terminal reaches the test run only.
  */
-import { closeSync, openSync } from "node:fs"
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { Data, Effect, Schedule, type Scope } from "effect"
 import * as Log from "./Log.ts"
 
@@ -23,6 +23,23 @@ export class StartFailed extends Data.TaggedError("StartFailed")<{
   override get message(): string {
     return `${this.program} ${this.reason}${this.log === "" ? "" : `; its log ends:\n${this.log}`}`
   }
+}
+
+/** Whether all threads of a process are stopped. Always true after its end, and on a system without `/proc`. */
+const isStopped = (pid: number): boolean => {
+  const threads = `/proc/${pid}/task`
+  const read = <A>(read: () => A): A | undefined => {
+    try {
+      return read()
+    } catch {
+      return undefined
+    }
+  }
+  const states = read(() => readdirSync(threads))?.map((thread) =>
+    read(() => readFileSync(`${threads}/${thread}/stat`, "latin1"))
+  )
+  // The state follows the name, which is in parentheses. T: stopped. X and Z: ended.
+  return states?.every((stat) => stat === undefined || /\) [TXZ] /.test(stat)) ?? true
 }
 
 /** The whole environment of a program. */
@@ -61,7 +78,7 @@ export interface Process {
   readonly stop: Effect.Effect<void>
   /** Sends SIGKILL, and waits until the program has ended. */
   readonly kill: Effect.Effect<void>
-  /** Sends SIGSTOP: the program keeps its connections and does not respond. */
+  /** Sends SIGSTOP, and waits until the program stands still: it keeps its connections and does not respond. */
   readonly pause: Effect.Effect<void>
   /** Sends SIGCONT. */
   readonly resume: Effect.Effect<void>
@@ -231,6 +248,11 @@ const make = (options: Options): Effect.Effect<Process> =>
 
     const signal = (name: NodeJS.Signals): Effect.Effect<void> => Effect.sync(() => running?.child.kill(name))
 
+    // The kernel stops one thread after the other. This is real time, also in a test with a virtual clock.
+    const stopped = Effect.promise(async () => {
+      while (running !== undefined && !isStopped(running.child.pid)) await Bun.sleep(1)
+    })
+
     const kill = signal("SIGKILL").pipe(Effect.zipRight(ended))
 
     const stop = signal("SIGTERM").pipe(
@@ -252,7 +274,7 @@ const make = (options: Options): Effect.Effect<Process> =>
       start: turn.withPermits(1)(begin),
       stop: turn.withPermits(1)(stop),
       kill: turn.withPermits(1)(kill),
-      pause: signal("SIGSTOP"),
+      pause: Effect.zipRight(signal("SIGSTOP"), stopped),
       resume: signal("SIGCONT"),
       ended
     }

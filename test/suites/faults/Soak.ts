@@ -198,8 +198,8 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       overlaid + queued + stored === 0
 
     /**
-     * Runs churn and faults for a time, waits until all WebApps have converged, deletes them, and waits until the manager is idle in a
-     * new term.
+     * Runs churn and faults for a time, waits until all WebApps have converged, and deletes them. Then it waits until the manager is idle
+     * in a new term.
      */
     const phase = (name: string, length: Duration.DurationInput, mostFibers = Number.POSITIVE_INFINITY) =>
       Effect.gen(function* () {

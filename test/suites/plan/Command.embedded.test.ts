@@ -105,7 +105,7 @@ describe("homeostat plan", () => {
         expect(since.code).toBe(2)
         const [warning, title] = since.stdout.split("\n")
         expect(warning).toMatch(
-          /^The earlier plan has the flags .* --filename=1 object, sha256 [0-9a-f]{12}, and this plan has /
+          /^The earlier plan has the flags .* --filename=1 object, sha256 [0-9a-f]{12}, default namespace \S+, and this plan has /
         )
         expect(title).toStartWith("Only the earlier plan, by homeostat ")
         expect(since.stdout).toContain(`  ~ Deployment ${namespace}/shop (apply) rolls 1 pod\n`)
@@ -197,7 +197,10 @@ describe("homeostat plan", () => {
             ["Deployment", "Service", "PodDisruptionBudget", "WebApp"].map((kind) => `${kind} ${namespace}/${name}`)
           )
         )
-        expect(flags).toEqual(["--controllers=webapp", expect.stringMatching(/^--filename=2 objects, sha256 /)])
+        const [chosen, files = ""] = flags
+        expect(chosen).toBe("--controllers=webapp")
+        expect(files).toMatch(/^--filename=2 objects, sha256 [0-9a-f]{12}, default namespace /)
+        expect(files).toEndWith(` ${namespace}`)
         // The namespace of the command line overrides that of the kubeconfig.
         const other = yield* plan('"$PLAN" plan --controllers=webapp --namespace=default -f "$FILE"')
         expect(other.stdout).toContain("+ Deployment default/a (apply)\n")

@@ -81,7 +81,7 @@ describe.each(["sources", "compiled"] as const)("A replay under a debugger, from
           Promise.all([child.exited, new Response(child.stdout).text()])
         )
         expect(code).toBe(0)
-        expect(output).toEndWith("Same as the recording: 18 reads, 4 writes.\n")
+        expect(output).toEndWith("Same as the recording: 16 reads, 3 writes.\n")
       }),
     120_000
   )
