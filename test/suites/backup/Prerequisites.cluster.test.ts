@@ -85,6 +85,10 @@ const test = (name: string, body: (place: Place) => Effect.Effect<void, unknown,
       const client = yield* Layer.build(
         Client.layer().pipe(Layer.provide(noting), Layer.provide(Transport.layer(Counted.clusterOf(user))))
       )
+      // The API server reads new roles from a watch.
+      const claims = Effect.provide(Client.list(PersistentVolumeClaim, { namespace }), client)
+      yield* Managed.eventually("that the role applies", claims, () => true)
+      requests.length = 0
       const place: Place = { namespace, requests, look: Effect.provide(client) }
       return yield* Effect.provide(body(place), admin)
     })

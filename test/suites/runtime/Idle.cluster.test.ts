@@ -93,7 +93,8 @@ describe("With fifty running WebApps", () => {
         const reconciles = manager.attempts.slice(attempts)
         expect(reconciles.map(({ key, outcome }) => `${key} ${outcome._tag}`)).toEqual([`${keyString(key)} Done`])
         expect(sent()).toEqual([])
-        expect(manager.warnings).toEqual([])
+        // A leap may end such a request before its answer.
+        expect(manager.warnings.filter((text) => !text.startsWith("cannot list httproutes"))).toEqual([])
 
         yield* program.signal("SIGTERM")
         const end = yield* program.ended("10 seconds")
