@@ -249,8 +249,8 @@ const make = (options: Options): Effect.Effect<Process> =>
     const signal = (name: NodeJS.Signals): Effect.Effect<void> => Effect.sync(() => running?.child.kill(name))
 
     // The kernel stops one thread after the other. This is real time, also in a test with a virtual clock.
-    const stopped = Effect.promise(async () => {
-      while (running !== undefined && !isStopped(running.child.pid)) await Bun.sleep(1)
+    const stopped = Effect.promise(async (interruption) => {
+      while (!interruption.aborted && running !== undefined && !isStopped(running.child.pid)) await Bun.sleep(1)
     })
 
     const kill = signal("SIGKILL").pipe(Effect.zipRight(ended))

@@ -10,6 +10,7 @@ const growth = 100_000_000
 /** The size of the process, in bytes, below which no collection is necessary. */
 const small = 220_000_000
 
+/** The size of the process, in bytes, at which the next collection is due. */
 let enough = small
 
 /** Collects garbage after a world if the process has grown. */
