@@ -63,8 +63,8 @@ export const decoded = (
 ): JsonObject => {
   if (kind !== undefined) return object
   try {
-    const patch = { value: object, errors: [], shown: "", decoder: "values" } as const
-    const draft = Json.copy(Decode.patched(resource, patch, { fieldValidation: "Ignore", warn, knows: registry.knows }))
+    const patch = { value: object, errors: [], shown: () => "", decoder: "values" } as const
+    const draft = Decode.patched(resource, patch, { fieldValidation: "Ignore", warn, knows: registry.knows })
     resource.strategy.default(draft)
     return draft
   } catch (error) {

@@ -8,7 +8,7 @@ import * as CustomPrune from "../kinds/crd/Pruning.ts"
 import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
 import * as GoTime from "../model/GoTime.ts"
-import type { Json, JsonObject } from "../model/Json.ts"
+import type { DraftObject, Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import * as JsonText from "../model/JsonText.ts"
 import { apiVersionOf, type Kind } from "../model/Kind.ts"
@@ -87,16 +87,16 @@ export interface Patched {
   readonly value: Json
   /** The errors of strict decoding of the patch itself: `duplicate field "spec.a"`. */
   readonly errors: ReadonlyArray<string>
-  /** The patched object as an error message shows it. */
-  readonly shown: string
+  /** Returns the patched object as an error message shows it. */
+  readonly shown: () => string
   /** A strategic merge patch results in `values`. Their decoder has other error messages, and ignores the kind in the body. */
   readonly decoder: "text" | "values"
 }
 
-/** Decodes the result of a patch. Throws a Failure (422). */
-export const patched = (kind: Kind, patched: Patched, options: Options): JsonObject => {
+/** Returns a new object: the decoded result of a patch. Throws a Failure (422). */
+export const patched = (kind: Kind, patched: Patched, options: Options): DraftObject => {
   const refusal = (message: string) =>
-    Failure.invalid({ group: "", kind: "", plural: "" }, "", [FieldError.invalid("patch", patched.shown, message)])
+    Failure.invalid({ group: "", kind: "", plural: "" }, "", [FieldError.invalid("patch", patched.shown(), message)])
   const { errors, value } = rewording(refusal, () => {
     if (patched.decoder === "values") {
       const object = { ...J.object(patched.value), apiVersion: apiVersionOf(kind), kind: kind.kind }
@@ -133,15 +133,15 @@ const typed = (kind: Kind, text: string, format: Format): Typed => {
           (message) => Failure.badRequest(`couldn't get version/kind; json parse error: ${message}`),
           () => JsonText.scan(text)
         )
-  checkType(kind, parsed.value, text)
+  checkType(kind, parsed.value, () => text)
   return parsed
 }
 
 /** Rejects an object whose kind is malformed or missing. A built-in object may omit its kind; a custom object may not. */
-const checkType = (kind: Kind, value: Json, text: string): void => {
+const checkType = (kind: Kind, value: Json, text: () => string): void => {
   const error = typeError(value)
   if (error !== undefined) throw Failure.badRequest(error)
-  if (kind.custom && !J.text(J.at(value, "kind"))) throw Failure.badRequest(`Object 'Kind' is missing in '${text}'`)
+  if (kind.custom && !J.text(J.at(value, "kind"))) throw Failure.badRequest(`Object 'Kind' is missing in '${text()}'`)
 }
 
 /** Returns the error of decoding the `apiVersion` and `kind` of a value, or undefined. */

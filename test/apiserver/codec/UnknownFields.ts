@@ -47,36 +47,54 @@ interface Strict {
   readonly decoder: "text" | "values"
 }
 
-/** The position of a value. */
+/** The position of a value: a member or an item. Only errors need its texts. */
 interface Position {
-  /** The path for strict decoding: `spec.containers[0].image`. */
-  readonly path: string
+  readonly parent: Position | undefined
+  /** The schema of the object with this member. */
+  readonly schema: Schema
+  readonly member: string | number
+}
+
+const root = undefined
+
+/** Returns the path for strict decoding: `spec.containers[0].image`. */
+const pathOf = (position: Position | undefined): string => {
+  if (position === undefined) return ""
+  const { member, parent } = position
+  return typeof member === "number" ? `${pathOf(parent)}[${member}]` : memberPath(pathOf(parent), member)
+}
+
+interface GoField {
   /** The Go struct that has the field, and the path of the field in Go's messages. Both are empty at the root. */
   readonly struct: string
   readonly field: string
 }
 
-const root: Position = { path: "", struct: "", field: "" }
-
-const object = (schema: Schema, value: JsonObject, position: Position, strict: Strict): DraftObject => {
-  const pruned: DraftObject = {}
+const goFieldOf = (position: Position | undefined): GoField => {
+  if (position === undefined) return { struct: "", field: "" }
+  const { member, parent, schema } = position
+  const outer = goFieldOf(parent)
+  if (typeof member === "number" || schema.properties === undefined) return outer
   const struct = GoType.nameOf(schema)
-  for (const [name, member] of Object.entries(value)) {
+  return { struct, field: memberPath(outer.field, GoType.fieldPath(struct, member)) }
+}
+
+const object = (schema: Schema, value: JsonObject, parent: Position | undefined, strict: Strict): DraftObject => {
+  const pruned: DraftObject = {}
+  for (const name of Object.keys(value)) {
+    const member = value[name]
     if (member === undefined) continue
-    const path = memberPath(position.path, name)
+    const position = { parent, schema, member: name }
     const known = fieldOf(schema, name)
     if (known === undefined) {
-      strict.errors.push(fieldError("unknown", path))
+      strict.errors.push(fieldError("unknown", pathOf(position)))
       continue
     }
     if (strict.duplicates.size > 0) {
-      const duplicate = fieldError("duplicate", path)
+      const duplicate = fieldError("duplicate", pathOf(position))
       if (strict.duplicates.has(duplicate)) strict.errors.push(duplicate)
     }
-    const field =
-      schema.properties === undefined ? position.field : memberPath(position.field, GoType.fieldPath(struct, name))
-    const inside = schema.properties === undefined ? position.struct : struct
-    J.put(pruned, name, decoded(known, member, { path, struct: inside, field }, strict))
+    J.put(pruned, name, decoded(known, member, position, strict))
   }
   return pruned
 }
@@ -96,7 +114,7 @@ const decoded = (schema: Schema, value: Json, position: Position, strict: Strict
     case "array":
       if (!J.isList(value)) throw wrong()
       return value.map((item, index) =>
-        decoded(schema.items ?? {}, item, { ...position, path: `${position.path}[${index}]` }, strict)
+        decoded(schema.items ?? {}, item, { parent: position, schema, member: index }, strict)
       )
     case "object":
       if (schema.properties === undefined && typeof schema.additionalProperties !== "object") return J.copy(value)
@@ -126,7 +144,7 @@ const base64Error = (value: string, { decoder }: Strict): string | undefined => 
   return error === undefined || decoder === "text" ? error : `error decoding from json: ${error}`
 }
 
-const specially = (special: GoType.Special, value: Json, position: Position): Draft => {
+const specially = (special: GoType.Special, value: Json, position: Position | undefined): Draft => {
   switch (special) {
     case "Quantity": {
       if (typeof value !== "string" && typeof value !== "number") throw Failure.badRequest(Quantity.wrongFormat)
@@ -157,7 +175,8 @@ const isInteger = (value: number, format: string | undefined): boolean =>
 const bits = (format: string | undefined): number => (format === "int32" ? 31 : 63)
 
 /** Returns the message of the decoder of texts for a value of a wrong type. */
-const ofText = (value: Json, schema: Schema, { field, struct }: Position): string => {
+const ofText = (value: Json, schema: Schema, position: Position | undefined): string => {
+  const { field, struct } = goFieldOf(position)
   const found = typeof value === "number" && schema.type === "integer" ? `number ${value}` : typeOf(value)
   const target = field === "" ? "value" : `struct field ${struct}.${field}`
   return `json: cannot unmarshal ${found} into Go ${target} of type ${GoType.written(schema)}`

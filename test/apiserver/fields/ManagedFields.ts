@@ -58,13 +58,15 @@ export const updated = (write: Write, live: JsonObject | undefined, next: JsonOb
   const kept = Managers.stored(live)
   const managers = write.subresource === undefined ? named(write.kind, live, next, kept) : kept
   const before = Managers.put(live ?? EmptyObject.ofKind(write.kind), [])
-  const after = Managers.put(next, [])
+  const after = J.share(before, Managers.put(next, []))
   // An existing object without managers is not tracked before its first apply. A new object always is.
   if (managers.size === 0 && live !== undefined) return after
   const versions = versionsOf(write)
   // A stored object was valid for its type when it was written, but the schema of a custom kind may have changed since.
-  const untyped = write.kind.custom ? [before, after] : [after]
-  if (unconvertible(write, managers) !== undefined || !untyped.every((object) => typable(versions, object))) {
+  const isTypable = write.kind.custom
+    ? typable(versions, before) && typable(versions, after, before)
+    : typable(versions, after, live === undefined ? undefined : before)
+  if (!isTypable || unconvertible(write, managers) !== undefined) {
     return Managers.put(after, J.list(Managers.entriesOf(live)))
   }
   try {
@@ -264,8 +266,8 @@ const unconvertible = ({ kind, kindIn }: Write, managers: Managers.Managers): st
     ? [...managers.values()].find(({ apiVersion }) => kindIn(apiVersion) === undefined)?.apiVersion
     : undefined
 
-const typable = ({ type }: Updater.Versions, object: JsonObject): boolean =>
-  Typing.validate(type, object, "allowed").length === 0
+const typable = ({ type }: Updater.Versions, object: JsonObject, valid?: JsonObject): boolean =>
+  Typing.validate(type, object, "allowed", valid).length === 0
 
 const refuseUntyped = (
   { type }: Updater.Versions,

@@ -38,8 +38,20 @@ export const none: Managers = new Map()
 /** Returns the `managedFields` of an object, not decoded; undefined if the object has no `managedFields`. */
 export const entriesOf = (object: JsonObject | undefined): Json | undefined => J.at(object, "metadata", "managedFields")
 
-/** Decodes the managers of a stored object. */
-export const stored = (object: JsonObject | undefined): Managers => read(entriesOf(object), J.object)
+/** Decodes the managers of a stored object. Stored entries are immutable, and most stay the same from revision to revision. */
+export const stored = (object: JsonObject | undefined): Managers =>
+  new Map(
+    J.objects(entriesOf(object)).map((entry) => {
+      const found = decoded.get(entry)
+      if (found !== undefined) return found
+      const manager = managerOf(entry, J.object)
+      const made = [keyOf(manager), manager] as const
+      decoded.set(entry, made)
+      return made
+    })
+  )
+
+const decoded = new WeakMap<JsonObject, readonly [key: string, manager: Manager]>()
 
 /** Decodes the managers that a client wrote. Returns undefined if an entry is invalid. */
 export const written = (entries: Json | undefined): Managers | undefined => {
@@ -118,18 +130,22 @@ const isEntry = (entry: JsonObject): boolean =>
 const read = (entries: Json | undefined, fieldsOf: (fieldsV1: Json | undefined) => FieldSet.FieldSet): Managers =>
   new Map(
     J.objects(entries).map((entry) => {
-      const subresource = J.text(entry.subresource)
-      const manager: Manager = {
-        name: J.text(entry.manager) ?? "",
-        operation: entry.operation === "Apply" ? "Apply" : "Update",
-        apiVersion: J.text(entry.apiVersion) ?? "",
-        subresource: subresource === "" ? undefined : subresource,
-        time: J.text(entry.time),
-        fields: fieldsOf(entry.fieldsV1)
-      }
+      const manager = managerOf(entry, fieldsOf)
       return [keyOf(manager), manager]
     })
   )
+
+const managerOf = (entry: JsonObject, fieldsOf: (fieldsV1: Json | undefined) => FieldSet.FieldSet): Manager => {
+  const subresource = J.text(entry.subresource)
+  return {
+    name: J.text(entry.manager) ?? "",
+    operation: entry.operation === "Apply" ? "Apply" : "Update",
+    apiVersion: J.text(entry.apiVersion) ?? "",
+    subresource: subresource === "" ? undefined : subresource,
+    time: J.text(entry.time),
+    fields: fieldsOf(entry.fieldsV1)
+  }
+}
 
 const secondsOf = ({ time }: Manager): number => (time === undefined ? 0 : Math.floor(Date.parse(time) / 1000))
 

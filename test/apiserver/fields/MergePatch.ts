@@ -3,10 +3,10 @@
  * members are removed from objects inside lists too.
  */
 import * as Failure from "../model/Failure.ts"
-import type { Draft, DraftObject, Json, JsonObject } from "../model/Json.ts"
+import type { Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 
-/** Returns the document with the patch merged into it. Throws a Failure (400) if the patch is not an object. */
+/** Returns the document with the patch merged into it. The result shares the values that the patch does not change. Throws a Failure (400) if the patch is not an object. */
 export const mergePatch = (document: Json, patch: Json): Json => {
   if (patch === null) throw Failure.badRequest("Invalid JSON Patch")
   if (J.isObject(patch)) return merged(document, patch)
@@ -16,13 +16,13 @@ export const mergePatch = (document: Json, patch: Json): Json => {
   )
 }
 
-const merged = (value: Json | undefined, patch: Json): Draft => {
+const merged = (value: Json | undefined, patch: Json): Json => {
   if (!J.isObject(value)) return withoutNulls(patch)
-  return J.isObject(patch) ? mergedObject(value, patch) : J.copy(patch)
+  return J.isObject(patch) ? mergedObject(value, patch) : patch
 }
 
-const mergedObject = (value: JsonObject, patch: JsonObject): DraftObject => {
-  const result = J.copy(value)
+const mergedObject = (value: JsonObject, patch: JsonObject): JsonObject => {
+  const result: { [name: string]: Json | undefined } = { ...value }
   for (const [name, member] of Object.entries(patch)) {
     if (member === null || member === undefined) delete result[name]
     else J.put(result, name, merged(J.at(value, name), member))
@@ -30,10 +30,10 @@ const mergedObject = (value: JsonObject, patch: JsonObject): DraftObject => {
   return result
 }
 
-const withoutNulls = (value: Json): Draft => {
+const withoutNulls = (value: Json): Json => {
   if (J.isList(value)) return value.map(withoutNulls)
   if (!J.isObject(value)) return value
-  const result: DraftObject = {}
+  const result: { [name: string]: Json } = {}
   for (const [name, member] of Object.entries(value)) {
     if (member !== null && member !== undefined) J.put(result, name, withoutNulls(member))
   }

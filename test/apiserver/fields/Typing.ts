@@ -18,11 +18,16 @@ export interface ValidationError {
 
 /**
  * Returns the errors of a value that does not match the type. A stored value may have items with the same keys (`allowed`); an
- * applied value may not.
+ * applied value may not. The check skips the parts that the value shares with `valid`, which matches the type.
  */
-export const validate = (type: Type, value: Json, repeated: "allowed" | "refused"): ReadonlyArray<ValidationError> => {
+export const validate = (
+  type: Type,
+  value: Json,
+  repeated: "allowed" | "refused",
+  valid?: Json
+): ReadonlyArray<ValidationError> => {
   const walk: Walk = { errors: [], repeated }
-  visit(walk, type, value)
+  visit(walk, type, value, valid)
   return walk.errors
 }
 
@@ -54,14 +59,14 @@ const visitChild = ({ errors }: Walk, elementOf: () => string, look: () => void)
   }
 }
 
-const visit = (walk: Walk, type: Type, value: Json): void => {
-  if (value === null) return
+const visit = (walk: Walk, type: Type, value: Json, valid: Json | undefined): void => {
+  if (value === null || value === valid) return
   const form = formOf(type, value)
   if (form === "map" && type.map !== undefined) {
-    if (J.isObject(value)) visitMembers(walk, type.map, value)
+    if (J.isObject(value)) visitMembers(walk, type.map, value, J.object(valid))
     else note(walk, `expected map, got &{${GoText.plain(value)}}`)
   } else if (form === "list" && type.list !== undefined) {
-    if (J.isList(value)) visitItems(walk, type.list, value)
+    if (J.isList(value)) visitItems(walk, type.list, value, J.list(valid))
     else note(walk, `expected list, got &{${GoText.plain(value)}}`)
   } else if (type.scalar !== undefined) {
     const error = scalarError(type.scalar, value)
@@ -84,7 +89,7 @@ const scalarError = (scalar: Scalar, value: Json): string | undefined => {
   }
 }
 
-const visitMembers = (walk: Walk, type: MapType, value: JsonObject): void => {
+const visitMembers = (walk: Walk, type: MapType, value: JsonObject, valid: JsonObject): void => {
   for (const name in value) {
     const member = value[name]
     if (member === undefined) continue
@@ -92,14 +97,14 @@ const visitMembers = (walk: Walk, type: MapType, value: JsonObject): void => {
     visitChild(
       walk,
       () => PathElement.ofField(name),
-      () => (known === undefined ? note(walk, "field not declared in schema") : visit(walk, known, member))
+      () => (known === undefined ? note(walk, "field not declared in schema") : visit(walk, known, member, valid[name]))
     )
     // Like structured-merge-diff, the check stops at the first undeclared field.
     if (known === undefined) return
   }
 }
 
-const visitItems = (walk: Walk, type: ListType, items: ReadonlyArray<Json>): void => {
+const visitItems = (walk: Walk, type: ListType, items: ReadonlyArray<Json>, valid: ReadonlyArray<Json>): void => {
   const seen = new Set<string>()
   for (const [index, item] of items.entries()) {
     const step = type.atomic ? { element: PathElement.ofIndex(index) } : ListItem.stepOf(type, item)
@@ -114,7 +119,7 @@ const visitItems = (walk: Walk, type: ListType, items: ReadonlyArray<Json>): voi
     visitChild(
       walk,
       () => step.element,
-      () => visit(walk, type.element, item)
+      () => visit(walk, type.element, item, valid[index])
     )
   }
 }

@@ -9,13 +9,31 @@ import type { Schema } from "./Schema.ts"
 export type Special = "Time" | "MicroTime" | "Quantity" | "IntOrString"
 
 /** Returns the special type of a schema, or undefined if the schema has none. */
-export const specialOf = (schema: Schema): Special | undefined => {
-  const name = nameOf(schema)
-  return specials.find((special) => special === name)
-}
+export const specialOf = (schema: Schema): Special | undefined => namesOf(schema).special
 
 /** Returns the name of a struct: `DeploymentSpec`. Empty if the schema has no name. */
-export const nameOf = (schema: Schema): string => Documents.definitionOf(schema)?.split(".").at(-1) ?? ""
+export const nameOf = (schema: Schema): string => namesOf(schema).struct
+
+interface Names {
+  readonly struct: string
+  readonly special: Special | undefined
+}
+
+const unnamed: Names = { struct: "", special: undefined }
+
+/** The names by definition: decoding needs them for each value. */
+const known = new Map<string, Names>()
+
+const namesOf = (schema: Schema): Names => {
+  const definition = Documents.definitionOf(schema)
+  if (definition === undefined) return unnamed
+  const found = known.get(definition)
+  if (found !== undefined) return found
+  const struct = definition.slice(definition.lastIndexOf(".") + 1)
+  const names = { struct, special: specials.find((special) => special === struct) }
+  known.set(definition, names)
+  return names
+}
 
 /** Formats the type as Go does: `int32`, `[]v1.Container`, `map[string]string`. */
 export const written = (schema: Schema): string => {

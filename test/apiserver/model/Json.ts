@@ -71,6 +71,58 @@ export function copy(value: Json): Draft {
   return made
 }
 
+/** Returns a mutable deep copy without absent members. The members of each object are sorted, as in a Go map. */
+export const sorted = (value: Json): Draft => {
+  if (isList(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  const made: DraftObject = {}
+  for (const name of Object.keys(value).sort()) {
+    const member = value[name]
+    if (member !== undefined) put(made, name, sorted(member))
+  }
+  return made
+}
+
+/**
+ * Returns `after` with the equal parts of `before` instead of its own. If both are equal, it returns `before` itself. Comparisons of
+ * such versions of an object are fast, because they skip the common parts.
+ */
+export function share(before: JsonObject, after: JsonObject): JsonObject
+export function share(before: Json | undefined, after: Json): Json
+export function share(before: Json | undefined, after: Json): Json {
+  if (before === after || typeof after !== "object" || typeof before !== "object") return after
+  if (isList(after)) return isList(before) ? shareItems(before, after) : after
+  return isObject(after) && isObject(before) ? shareMembers(before, after) : after
+}
+
+const shareItems = (before: ReadonlyArray<Json>, after: ReadonlyArray<Json>): ReadonlyArray<Json> => {
+  let isSame = before.length === after.length
+  const made = after.map((item, index) => {
+    const shared = share(before[index], item)
+    if (shared !== before[index]) isSame = false
+    return shared
+  })
+  return isSame ? before : made
+}
+
+const shareMembers = (before: JsonObject, after: JsonObject): JsonObject => {
+  const made: { [name: string]: Json } = {}
+  let isSame = true
+  let members = 0
+  for (const name in after) {
+    const member = after[name]
+    if (member === undefined) continue
+    members++
+    const old = Object.hasOwn(before, name) ? before[name] : undefined
+    const shared = share(old, member)
+    if (shared !== old) isSame = false
+    put(made, name, shared)
+  }
+  if (!isSame) return made
+  for (const name in before) if (before[name] !== undefined) members--
+  return members === 0 ? before : made
+}
+
 /** Sets a member by any name, including `__proto__`, which has a special meaning in JavaScript. */
 export const put = <Value>(draft: { [name: string]: Value }, name: string, value: Value): void => {
   if (name !== "__proto__") draft[name] = value

@@ -38,7 +38,7 @@ export const patch = (
   const body = Body.read(change.type, change.text)
   const current = Update.live(state, target)
   if (current === undefined) throw Failure.notFound(target.kind, target.name)
-  const draft = Json.copy(changed(state, target.kind, current, body, options))
+  const draft = changed(state, target.kind, current, body, options)
   const strategy = Update.strategyOf(target)
   ObjectMeta.ensureNamespace(target.kind, ObjectMeta.draftOf(draft), target.namespace)
   ObjectMeta.checkName(draft, target.name)
@@ -48,14 +48,14 @@ export const patch = (
   return Update.commit(state, target, current, managed, options)
 }
 
-/** The patched object, decoded like the body of a request. Throws a Failure. */
+/** A new object: the patched object, decoded like the body of a request. Throws a Failure. */
 export const changed = (
   { registry }: ServerState,
   kind: Kind,
   current: Json.JsonObject,
   body: Body.Patch,
   options: PatchOptions
-): Json.JsonObject => Body.apply(kind, body, current, { ...options, knows: registry.knows })
+): Json.DraftObject => Body.apply(kind, body, current, { ...options, knows: registry.knows })
 
 const apply = (state: ServerState, target: Update.Target, text: string, options: PatchOptions): Update.Changed => {
   const intent = intentOf(text, options)

@@ -29,21 +29,21 @@ export const read = (type: Patch["type"], body: string | Uint8Array | undefined)
   }
 }
 
-/** The patched object without fields that its kind does not have. Throws a Failure. */
-export const apply = (kind: Kind, patch: Patch, object: JsonObject, options: Options): JsonObject => {
+/** A new object: the patched object without fields that its kind does not have. Throws a Failure. */
+export const apply = (kind: Kind, patch: Patch, object: JsonObject, options: Options): J.DraftObject => {
   if (patch.type === "strategic") {
     // Go removes the directives from the patch before it prints the patch in an error.
     const change = J.copy(patch.value)
     const value = strategicMergePatch(kind.schema, object, change)
     return Decode.patched(
       kind,
-      { value, errors: patch.duplicates, shown: GoText.plain(change ?? {}), decoder: "values" },
+      { value, errors: patch.duplicates, shown: () => GoText.plain(change ?? {}), decoder: "values" },
       options
     )
   }
   const result = patch.type === "json" ? jsonPatch(object, patch.value) : mergePatch(object, patch.value)
   const errors = patch.type === "json" ? strictErrors(patch.value, patch.duplicates) : patch.duplicates
   // Go sorts the members of the result, and decodes it up to the first member of a wrong type.
-  const shown = GoText.json(result)
-  return Decode.patched(kind, { value: JSON.parse(shown) as Json, errors, shown, decoder: "text" }, options)
+  const shown = () => GoText.json(result)
+  return Decode.patched(kind, { value: J.sorted(result), errors, shown, decoder: "text" }, options)
 }

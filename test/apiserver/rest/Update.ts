@@ -151,7 +151,7 @@ export const commit = (
   })
   if (errors.length > 0) throw Create.invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
-  const updated = ManagedFields.ignoreTimestamps(current, { ...draft, ...typeOf(kind) })
+  const updated = ManagedFields.ignoreTimestamps(current, Json.share(current, { ...draft, ...typeOf(kind) }))
   options.admit?.({ ...attributes, object: updated })
   return { object: write(state, kind, current, updated, options), created: false }
 }

@@ -15,12 +15,12 @@ const found: ReadonlyArray<readonly [name: string, story: Story, only: string]> 
     restoreStory,
     "1/r8.409/r0.crash-before"
   ],
-  ["Explore comes to rest if two watches miss events", webapp, "1/deployments.e1.missed/pods.e1.missed"],
-  ["Explore comes to rest if a process dies while an event for it is late", webapp, "4/pods.e2.lag/r0.crash-after"],
+  ["Explore comes to rest if two watches miss events", webapp, "2/deployments.e1.missed/pods.e1.missed"],
+  ["Explore comes to rest if a process dies while an event for it is late", webapp, "3/pods.e2.lag/r0.crash-after"],
   [
     "Explore comes to rest if a leader dies while the former leader is suspended",
     webapp,
-    "7/r2.second-leader/r0.crash-before"
+    "6/r2.second-leader/r0.crash-before"
   ],
   ["an undo of a Deployment that was deleted before has the same end", rollback, "4/r0.deleted"],
   [

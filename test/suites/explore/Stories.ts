@@ -29,10 +29,9 @@ export const webapp = Explore.story({
   controllers: [controller],
   steps: [
     Explore.step("create", Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 1 } })),
-    Explore.step("new image", Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.28" } }))),
     Explore.step(
-      "missing ConfigMap",
-      Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.29", config } }))
+      "new image and missing ConfigMap",
+      Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.28", config } }))
     ),
     Explore.step("ConfigMap created", Client.create(ConfigMap, { metadata: shop, data: { theme: "dark" } })),
     Explore.step("scale", Client.patch(WebApp, shop, Patch.merge({ spec: { replicas: 2 } }))),
