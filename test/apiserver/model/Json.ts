@@ -42,10 +42,15 @@ export const text = (value: Json | undefined): string | undefined => (typeof val
 export const number = (value: Json | undefined): number | undefined => (typeof value === "number" ? value : undefined)
 
 /** Returns the string members of an object, such as labels or annotations. */
-export const texts = (value: Json | undefined): { readonly [name: string]: string } =>
-  Object.fromEntries(
-    Object.entries(object(value)).filter((entry): entry is [string, string] => typeof entry[1] === "string")
-  )
+export const texts = (value: Json | undefined): { readonly [name: string]: string } => {
+  const found = object(value)
+  const made: { [name: string]: string } = {}
+  for (const name in found) {
+    const member = found[name]
+    if (typeof member === "string") put(made, name, member)
+  }
+  return made
+}
 
 /** Returns the value at a path of member names; undefined if it does not exist. */
 export const at = (value: Json | undefined, ...path: ReadonlyArray<string>): Json | undefined => {

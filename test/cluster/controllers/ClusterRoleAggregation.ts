@@ -2,18 +2,24 @@
 import { at, equal, type JsonObject, objects } from "@homeostat/apiserver/model/Json"
 import { labelsOf, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
 import { matches, ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
-import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
+import type { BuiltInController, Pass, Snapshot, Write } from "./BuiltInController.ts"
 
 const clusterRoles = "rbac.authorization.k8s.io/clusterroles"
 
-const reconcile = (snapshot: Snapshot, key: string): Pass => {
-  const role = snapshot.get(clusterRoles, "", key)
-  if (role === undefined || !aggregates(role)) return nothing
-  const rules = rulesOf(role, snapshot.list(clusterRoles))
-  if (equal(rules, objects(role.rules))) return nothing
+/** One key for all roles, because a change of any role may concern each aggregated one. */
+const key = "all"
+
+const reconcile = (snapshot: Snapshot): Pass => {
+  const all = snapshot.list(clusterRoles)
+  return { writes: all.filter(aggregates).flatMap((role) => writesOf(role, all)) }
+}
+
+const writesOf = (role: JsonObject, all: ReadonlyArray<JsonObject>): ReadonlyArray<Write> => {
+  const rules = rulesOf(role, all)
+  if (equal(rules, objects(role.rules))) return []
   const { apiVersion, kind } = role
-  const object = { apiVersion, kind, metadata: { name: key }, rules }
-  return { writes: [{ verb: "apply", object, manager: "clusterrole-aggregation-controller" }] }
+  const object = { apiVersion, kind, metadata: { name: nameOf(role) }, rules }
+  return [{ verb: "apply", object, manager: "clusterrole-aggregation-controller" }]
 }
 
 const aggregates = ({ aggregationRule }: JsonObject): boolean => aggregationRule != null
@@ -37,6 +43,6 @@ export const clusterRoleAggregation: BuiltInController = {
   manager: "kube-controller-manager",
   component: "clusterrole-aggregation-controller",
   storages: [clusterRoles],
-  keys: (_, snapshot) => snapshot.list(clusterRoles).filter(aggregates).map(nameOf),
+  keys: () => [key],
   reconcile
 }

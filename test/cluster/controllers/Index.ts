@@ -1,6 +1,6 @@
 /** The indexes of the controllers: dependents by owner, and objects without a controller. Each change updates the indexes. */
 import { type JsonObject, text } from "@homeostat/apiserver/model/Json"
-import { controllerOf, keyOfObject, namespaceOf, ownersOf, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
+import { keyOfObject, namespaceOf, ownersOf, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
 import type { Registry } from "@homeostat/apiserver/model/Registry"
 import type { Change, Store } from "@homeostat/apiserver/storage/Store"
 import type { Snapshot, Stored } from "./BuiltInController.ts"
@@ -47,8 +47,12 @@ export const make = (store: Store, registry: Registry): Index => {
     change: (shelves: Shelves, key: string, place: string) => void
   ) => {
     const place = `${storage} ${keyOfObject(object)}`
-    for (const owner of ownersOf(object)) change(byOwner, text(owner.uid) ?? "", place)
-    if (controllerOf(object) === undefined) change(withoutController, `${storage} ${namespaceOf(object)}`, place)
+    let isControlled = false
+    for (const { controller, uid } of ownersOf(object)) {
+      change(byOwner, text(uid) ?? "", place)
+      if (controller === true) isControlled = true
+    }
+    if (!isControlled) change(withoutController, `${storage} ${namespaceOf(object)}`, place)
   }
   const add = (storage: string, object: JsonObject): void => {
     const stored = { storage, object }

@@ -57,10 +57,10 @@ export const start = (
     let waiting: Array<Deferred.Deferred<void>> = []
     let wake = yield* Deferred.make<void>()
 
+    const watchers = watchersOf(controllers)
     const observe = (change: Change): void => {
       index.apply(change)
-      for (const [place, controller] of controllers.entries()) {
-        if (controller.storages !== undefined && !controller.storages.includes(change.storage)) continue
+      for (const [place, controller] of watchers(change.storage)) {
         for (const key of controller.keys(change, index.snapshot)) queue.add({ controller: place, key })
       }
       Deferred.unsafeDone(wake, Effect.void)
@@ -160,6 +160,20 @@ export const start = (
       })
     }
   })
+
+type Watcher = readonly [place: number, controller: BuiltInController]
+
+/** Returns a function that returns the controllers that watch a storage. */
+const watchersOf = (controllers: ReadonlyArray<BuiltInController>) => {
+  const known = new Map<string, ReadonlyArray<Watcher>>()
+  return (storage: string): ReadonlyArray<Watcher> => {
+    const found = known.get(storage)
+    if (found !== undefined) return found
+    const made = [...controllers.entries()].filter(([, { storages }]) => storages?.includes(storage) ?? true)
+    known.set(storage, made)
+    return made
+  }
+}
 
 /** Returns the objects of the store as changes. */
 const whatIsThere = ({ registry, store }: Writer.Target): ReadonlyArray<Change> =>

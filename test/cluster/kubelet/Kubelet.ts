@@ -97,7 +97,9 @@ const capacity = { cpu: "1k", memory: "1Ti", "ephemeral-storage": "1Ti", pods: "
 const register = (name: string, ip: string) =>
   Effect.gen(function* () {
     const labels = { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" }
-    yield* Client.create(Node, { metadata: { name, labels } }).pipe(Effect.catchTag("AlreadyExists", () => Effect.void))
+    const create = Client.create(Node, { metadata: { name, labels } }).pipe(
+      Effect.catchTag("AlreadyExists", () => Effect.void)
+    )
     const now = Time.seconds(yield* Clock.currentTimeMillis)
     const condition = {
       type: "Ready",
@@ -112,7 +114,9 @@ const register = (name: string, ip: string) =>
       { type: "Hostname", address: name }
     ]
     const status = { conditions: [condition], addresses, capacity, allocatable: capacity }
-    yield* Client.status.patch(Node, { name }, Patch.merge({ status }), { fieldManager: "kubelet" })
+    const report = Client.status.patch(Node, { name }, Patch.merge({ status }), { fieldManager: "kubelet" })
+    // The node of a restored cluster exists already.
+    yield* Effect.catchTag(report, "NotFound", () => Effect.zipRight(create, report))
   }).pipe(
     // Retries until the API server accepts the node.
     Effect.retry(Schedule.spaced("1 second")),
