@@ -279,18 +279,23 @@ describe("A plan", () => {
     })
   )
 
-  scene("contains the rejections of the API server: a missing namespace, an invalid child", ({ plan }) =>
+  scene("contains the rejections of the API server: a missing or terminating namespace, an invalid child", ({ plan }) =>
     Effect.gen(function* () {
       yield* create
-      const lost = controller(
-        () => Effect.as(Client.create(ConfigMap, { metadata: { namespace: "missing", name: "x" } }), Result.done),
-        { access: [Access.create(ConfigMap)] }
-      )
-      const { unknown, writes } = yield* plan([lost])
-      expect(writes).toEqual([])
-      expect(unknown).toMatchObject([
-        { controller: "site", object: key, reason: expect.stringContaining('namespaces "missing" not found') }
-      ])
+      yield* Client.create(Namespace, { metadata: { name: "terminating" } })
+      yield* Client.delete(Namespace, { name: "terminating" })
+      for (const [namespace, reason] of [
+        ["missing", 'namespaces "missing" not found'],
+        ["terminating", "because it is being terminated"]
+      ] as const) {
+        const lost = controller(
+          () => Effect.as(Client.create(ConfigMap, { metadata: { namespace, name: "x" } }), Result.done),
+          { access: [Access.create(ConfigMap)] }
+        )
+        const { unknown, writes } = yield* plan([lost])
+        expect(writes).toEqual([])
+        expect(unknown).toMatchObject([{ controller: "site", object: key, reason: expect.stringContaining(reason) }])
+      }
       const invalid = controller((site) =>
         Effect.as(Owned.apply(site, ConfigMap, { metadata: { name: "Not_A_Name" } }), Result.done)
       )
