@@ -64,7 +64,8 @@ export const internally = (state: ServerState, now: number): WriteOptions => ({
   authorizer: state.authorizer,
   authentication: state.authentication,
   warn: () => undefined,
-  stored: state.store.list
+  stored: state.store.list,
+  values: state.store.values
 })
 
 /** True if it is that kind, in any version. */

@@ -136,7 +136,8 @@ const complete = (
 ) =>
   Verbs.admitted(scope.state, {
     ...Resources.writeOptions(exchange, query),
-    stored: scope.state.store.list
+    stored: scope.state.store.list,
+    values: scope.state.store.values
   })
 
 /** A subresource with POST only. The response is a Status. */

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test"
 import * as Json from "../model/Json.ts"
 import { apiVersionOf, type Writing } from "../model/Kind.ts"
+import * as ObjectIndex from "../model/ObjectIndex.ts"
 import { kinds } from "./BuiltInKinds.ts"
 import { names } from "./Names.ts"
 
@@ -14,7 +15,8 @@ const writing = (stored: { readonly [storage: string]: ReadonlyArray<Json.JsonOb
   now: 0,
   warn: () => {},
   user: { name: "u", groups: ["g"] },
-  stored: (storage) => stored[storage] ?? []
+  stored: (storage) => stored[storage] ?? [],
+  values: (_, valuesOf) => ObjectIndex.make(valuesOf, [])
 })
 
 const created = (apiVersion: string, kind: string, object: Json.JsonObject, state = writing()): Json.JsonObject => {

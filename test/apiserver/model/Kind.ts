@@ -6,6 +6,7 @@ import type { Authenticator } from "./Authenticator.ts"
 import type { Authorizer } from "./Authorizer.ts"
 import type { FieldError } from "./FieldError.ts"
 import type { DraftObject, JsonObject } from "./Json.ts"
+import type { Values, ValuesOf } from "./ObjectIndex.ts"
 import type { Schema } from "./Schema.ts"
 import type { User } from "./User.ts"
 
@@ -48,8 +49,10 @@ export interface Writing {
   readonly authorizer?: Authorizer | undefined
   /** Authenticates users by bearer token. Absent: every token is unknown. */
   readonly authentication?: Authenticator | undefined
-  /** Lists the stored objects of a namespace or of all namespaces. A strategy looks up allocated addresses or PriorityClasses there. */
+  /** Lists the stored objects of a namespace or of all namespaces. A strategy looks up PriorityClasses there. */
   readonly stored: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
+  /** Returns the values of all stored objects. The store keeps one index for each function. */
+  readonly values: (storage: string, valuesOf: ValuesOf) => Values
 }
 
 /**

@@ -7,6 +7,7 @@
  */
 import type { JsonObject } from "../model/Json.ts"
 import { equal, object, text } from "../model/Json.ts"
+import * as ObjectIndex from "../model/ObjectIndex.ts"
 import { keyOf, keyOfObject } from "../model/ObjectMeta.ts"
 
 /** A write of one object. */
@@ -34,6 +35,8 @@ export interface Store {
   readonly list: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
   /** Lists the objects as of a revision; undefined if the history no longer contains the revision. */
   readonly listAt: (storage: string, revision: number, namespace?: string) => ReadonlyArray<JsonObject> | undefined
+  /** Returns the values of all objects, by an index that the store creates for this function and then keeps current. */
+  readonly values: (storage: string, valuesOf: ObjectIndex.ValuesOf) => ObjectIndex.Values
   /** Returns the changes after a revision; undefined if the history no longer contains them. */
   readonly changes: (storage: string, after: number) => ReadonlyArray<Change> | undefined
   /** Creates or replaces the object with its namespace and name. Returns the stored object. */
@@ -72,10 +75,11 @@ export interface Options {
 /** The first revision of an empty store. It is higher than 1, so that revision 1 is before the history. */
 const firstRevision = 100
 
-/** The objects of one storage, their sorted keys, and its listeners. */
+/** The objects of one storage, their sorted keys, its indexes and its listeners. */
 interface Shelf {
   readonly objects: Map<string, JsonObject>
   readonly keys: Array<string>
+  readonly indexes: Map<ObjectIndex.ValuesOf, ObjectIndex.ObjectIndex>
   readonly listeners: Set<Listener>
 }
 
@@ -91,7 +95,7 @@ export const make = (options: Options = {}): Store => {
   const shelfOf = (storage: string): Shelf => {
     const found = shelves.get(storage)
     if (found !== undefined) return found
-    const made: Shelf = { objects: new Map(), keys: [], listeners: new Set() }
+    const made: Shelf = { objects: new Map(), keys: [], indexes: new Map(), listeners: new Set() }
     shelves.set(storage, made)
     return made
   }
@@ -139,6 +143,7 @@ export const make = (options: Options = {}): Store => {
     revision++
     const stored = at(revision, written)
     shelf.objects.set(key, stored)
+    for (const index of shelf.indexes.values()) index.change(key, previous, stored)
     if (previous === undefined) shelf.keys.splice(indexOf(shelf.keys, key), 0, key)
     const type = previous === undefined ? "ADDED" : "MODIFIED"
     if (isKept) record(shelf, { revision, type, storage, object: stored, previous })
@@ -153,6 +158,7 @@ export const make = (options: Options = {}): Store => {
     revision++
     const last = at(revision, previous)
     shelf.objects.delete(key)
+    for (const index of shelf.indexes.values()) index.change(key, previous, undefined)
     shelf.keys.splice(indexOf(shelf.keys, key), 1)
     record(shelf, { revision, type: "DELETED", storage, object: last, previous })
     return last
@@ -198,6 +204,14 @@ export const make = (options: Options = {}): Store => {
         else objects.set(key, change.previous)
       }
       return select({ ...shelf, objects, keys: [...objects.keys()].sort(byCode) }, namespace)
+    },
+    values: (storage, valuesOf) => {
+      const { indexes, objects } = shelfOf(storage)
+      const found = indexes.get(valuesOf)
+      if (found !== undefined) return found
+      const made = ObjectIndex.make(valuesOf, objects)
+      indexes.set(valuesOf, made)
+      return made
     },
     changes: (storage, wanted) => after(wanted)?.filter((change) => change.storage === storage),
     put,

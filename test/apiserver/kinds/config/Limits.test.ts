@@ -1,8 +1,15 @@
 import { expect, test } from "bun:test"
 import type { Writing } from "../../model/Kind.ts"
+import * as ObjectIndex from "../../model/ObjectIndex.ts"
 import { limitRange } from "./Limits.ts"
 
-const writing: Writing = { now: 0, warn: () => {}, user: { name: "u", groups: [] }, stored: () => [] }
+const writing: Writing = {
+  now: 0,
+  warn: () => {},
+  user: { name: "u", groups: [] },
+  stored: () => [],
+  values: (_, valuesOf) => ObjectIndex.make(valuesOf, [])
+}
 
 test.each([
   ["min above max", { min: "2", max: "1" }, "min"],

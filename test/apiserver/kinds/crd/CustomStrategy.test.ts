@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test"
 import * as Json from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
+import * as ObjectIndex from "../../model/ObjectIndex.ts"
 import * as Rules from "../cel/Rules.ts"
 import * as CustomStrategy from "./CustomStrategy.ts"
 import { schemaOf } from "./StructuralSchema.ts"
@@ -40,6 +41,7 @@ const writing: Writing = {
   now: 0,
   user: { name: "test", groups: [] },
   stored: () => [],
+  values: (_, valuesOf) => ObjectIndex.make(valuesOf, []),
   warn: (text) => {
     warnings.push(text)
   }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test"
 import * as Json from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
+import * as ObjectIndex from "../../model/ObjectIndex.ts"
 import * as CustomKinds from "./CustomKinds.ts"
 import * as Definition from "./DefinitionStrategy.ts"
 
@@ -27,7 +28,13 @@ const version = (name: string, more: Json.JsonObject = {}): Json.JsonObject => (
   ...more
 })
 
-const writing: Writing = { now: 0, user: { name: "test", groups: [] }, stored: () => [], warn: () => undefined }
+const writing: Writing = {
+  now: 0,
+  user: { name: "test", groups: [] },
+  stored: () => [],
+  values: (_, valuesOf) => ObjectIndex.make(valuesOf, []),
+  warn: () => undefined
+}
 
 const written = (object: Json.JsonObject): Json.DraftObject => {
   const draft = Json.copy(object)

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test"
 import type { JsonObject } from "../../model/Json.ts"
+import * as ObjectIndex from "../../model/ObjectIndex.ts"
 import { ingress } from "./Ingress.ts"
 
 /** The field and the message of each `spec` error of an Ingress. */
@@ -7,7 +8,13 @@ const errors = (spec: JsonObject) =>
   ingress.strategy
     .validate(
       { metadata: { name: "i", namespace: "n" }, spec },
-      { now: 0, warn: () => {}, user: { name: "u", groups: [] }, stored: () => [] }
+      {
+        now: 0,
+        warn: () => {},
+        user: { name: "u", groups: [] },
+        stored: () => [],
+        values: (_, valuesOf) => ObjectIndex.make(valuesOf, [])
+      }
     )
     .filter(({ field }) => field?.startsWith("spec"))
     .map(({ field, message }) => [field, message])

@@ -5,43 +5,40 @@
  */
 import type { JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
+import type * as ObjectIndex from "../../model/ObjectIndex.ts"
 
-/** The cluster IPs and node ports in use. */
-export interface Taken {
-  readonly addresses: ReadonlySet<string>
-  /** Ports with their protocol, such as `TCP/30000`. Protocols can share a number. */
-  readonly ports: ReadonlySet<string>
-}
-
-/** The cluster IPs and node ports that the Services use. `except`: the uid of a Service to leave out. */
-export const taken = (services: ReadonlyArray<JsonObject>, except?: Json.Json): Taken => {
-  const addresses = new Set<string>()
-  const ports = new Set<string>()
-  for (const service of services) {
-    if (except !== undefined && Json.at(service, "metadata", "uid") === except) continue
-    for (const address of Json.list(Json.at(service, "spec", "clusterIPs"))) addresses.add(String(address))
-    for (const { nodePort, protocol } of Json.objects(Json.at(service, "spec", "ports"))) {
-      if (nodePort !== undefined) ports.add(`${protocol}/${nodePort}`)
-    }
-    const port = Json.at(service, "spec", "healthCheckNodePort")
-    if (port !== undefined) for (const protocol of protocols) ports.add(`${protocol}/${port}`)
+/** The cluster IPs of a Service, and its node ports with their protocol, such as `TCP/30000`. Protocols can share a number. */
+export const valuesOf = (service: JsonObject): ReadonlyArray<string> => {
+  const { clusterIPs, healthCheckNodePort, ports } = Json.object(service.spec)
+  const values = Json.list(clusterIPs).map(String)
+  for (const { nodePort, protocol } of Json.objects(ports)) {
+    if (nodePort !== undefined) values.push(`${protocol}/${nodePort}`)
   }
-  return { addresses, ports }
+  if (healthCheckNodePort !== undefined)
+    for (const protocol of protocols) values.push(`${protocol}/${healthCheckNodePort}`)
+  return values
 }
 
 /** The lowest free cluster IP above the band for static allocation. Empty if the range is full. */
-export const address = ({ addresses }: Taken): string => {
-  for (let offset = reserved + 1; offset < size - 1; offset++) {
+export const address = (taken: ObjectIndex.Values): string => {
+  const before = lowest.get(taken)
+  const first = before?.losses === taken.losses ? before.offset : reserved + 1
+  for (let offset = first; offset < size - 1; offset++) {
     const found = text(base + offset)
-    if (!addresses.has(found)) return found
+    if (taken.has(found)) continue
+    lowest.set(taken, { losses: taken.losses, offset })
+    return found
   }
   return ""
 }
 
+/** The last allocated address. Until a Service loses a value, none below it becomes free. */
+const lowest = new WeakMap<ObjectIndex.Values, { readonly losses: number; readonly offset: number }>()
+
 /** The lowest port that is free for all protocols, above the band for static allocation. 0 if the range is full. */
-export const nodePort = ({ ports }: Taken): number => {
+export const nodePort = (isTaken: (port: string) => boolean): number => {
   for (let port = 30_086; port <= lastPort; port++) {
-    if (!protocols.some((protocol) => ports.has(`${protocol}/${port}`))) return port
+    if (!protocols.some((protocol) => isTaken(`${protocol}/${port}`))) return port
   }
   return 0
 }

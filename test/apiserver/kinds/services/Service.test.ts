@@ -2,13 +2,21 @@ import { expect, test } from "bun:test"
 import * as Failure from "../../model/Failure.ts"
 import * as Json from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
+import * as ObjectIndex from "../../model/ObjectIndex.ts"
+import { keyOfObject } from "../../model/ObjectMeta.ts"
+import * as Allocation from "./Allocation.ts"
 import { service } from "./Service.ts"
 
 const writing = (...services: ReadonlyArray<Json.JsonObject>): Writing => ({
   now: 0,
   warn: () => {},
   user: { name: "u", groups: [] },
-  stored: (storage) => (storage === "/services" ? services : [])
+  stored: () => [],
+  values: (_, valuesOf) =>
+    ObjectIndex.make(
+      valuesOf,
+      services.map((one) => [keyOfObject(one), one] as const)
+    )
 })
 
 const made = (name: string, spec: Json.JsonObject, others: ReadonlyArray<Json.JsonObject> = []): Json.JsonObject => {
@@ -27,6 +35,18 @@ test("each service gets the lowest free address and port", () => {
   const third = made("c", { type: "NodePort" }, [second])
   expect([first, second, third].map(addressOf)).toEqual(["10.0.1.1", "10.0.1.2", "10.0.1.1"])
   expect([first, second, third].map(nodePortOf)).toEqual([30086, 30087, 30086])
+})
+
+test("an address is the lowest free one again after a Service has lost it", () => {
+  const values = ObjectIndex.make(Allocation.valuesOf, [])
+  const give = (name: string) => {
+    const address = Allocation.address(values)
+    values.change(name, undefined, { spec: { clusterIPs: [address] } })
+    return address
+  }
+  expect(["a", "b", "c"].map(give)).toEqual(["10.0.1.1", "10.0.1.2", "10.0.1.3"])
+  values.change("b", { spec: { clusterIPs: ["10.0.1.2"] } }, undefined)
+  expect([give("b"), give("d")]).toEqual(["10.0.1.2", "10.0.1.4"])
 })
 
 test("a taken address or port is rejected", () => {
@@ -59,11 +79,12 @@ test("an update that keeps its address and its ports does not read the other Ser
   const draft = Json.copy(old)
   Json.member(Json.member(draft, "metadata"), "labels").a = "b"
   let reads = 0
-  const counting = {
-    ...writing(old),
-    stored: () => {
+  const { values, ...rest } = writing(old)
+  const counting: Writing = {
+    ...rest,
+    values: (storage, valuesOf) => {
       reads++
-      return [old]
+      return values(storage, valuesOf)
     }
   }
   service.strategy.prepareForUpdate(draft, old, counting)

@@ -4,6 +4,7 @@ import * as Format from "../../model/Format.ts"
 import type { DraftObject, JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 import type { Strategy, Writing } from "../../model/Kind.ts"
+import type { Values } from "../../model/ObjectIndex.ts"
 import { type Definition, drafts, type Errors, fill, statusStrategy, strategy } from "../Definition.ts"
 import * as Allocation from "./Allocation.ts"
 import * as Families from "./Families.ts"
@@ -181,14 +182,10 @@ const keepNodePorts = (spec: DraftObject, before: JsonObject): void => {
 }
 
 /** Allocates the missing cluster IP, node ports and health check port. */
-const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }: Writing): void => {
+const allocate = (draft: DraftObject, before: JsonObject | undefined, { values }: Writing): void => {
   const spec = Json.member(draft, "spec")
-  let known: Allocation.Taken | undefined
   // Values that the Service releases become free only after this allocation.
-  const found = (): Allocation.Taken => {
-    known ??= Allocation.taken(stored("/services"))
-    return known
-  }
+  const found = () => values("/services", Allocation.valuesOf)
   allocateAddress(spec, before, found)
   if (hasNodePorts(spec)) {
     if (getsNodePorts(spec)) allocatePorts(spec, found, before === undefined)
@@ -197,11 +194,12 @@ const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }
   const needed = before !== undefined && needsHealthCheck(before)
   if (needsHealthCheck(spec) && !needed && spec.healthCheckNodePort === undefined) {
     const own = drafts(spec, "ports").map(({ nodePort, protocol }) => `${protocol}/${nodePort}`)
-    spec.healthCheckNodePort = Allocation.nodePort({ ...found(), ports: new Set([...found().ports, ...own]) })
+    const taken = found()
+    spec.healthCheckNodePort = Allocation.nodePort((port) => own.includes(port) || taken.has(port))
   }
 }
 
-const allocateAddress = (spec: DraftObject, before: JsonObject | undefined, found: () => Allocation.Taken): void => {
+const allocateAddress = (spec: DraftObject, before: JsonObject | undefined, found: () => Values): void => {
   const given = Json.list(spec.clusterIPs)
   const isNew = before === undefined || isName(before)
   if (isNew && !isName(spec) && given.length === 0) {
@@ -227,23 +225,24 @@ const refuseRepeated = (spec: JsonObject): void => {
 }
 
 /** Allocates node ports. `shares`: ports with the same number share a node port, for different protocols (new Services). */
-const allocatePorts = (spec: DraftObject, found: () => Allocation.Taken, shares: boolean): void => {
+const allocatePorts = (spec: DraftObject, found: () => Values, shares: boolean): void => {
   const missing = drafts(spec, "ports").some(({ nodePort }) => nodePort === undefined)
   if (!missing) return
   const taken = found()
-  const ports = new Set(taken.ports)
+  const own = new Set<string>()
   const byPort = new Map<Json.Json | undefined, number>()
   for (const { nodePort, port, protocol } of drafts(spec, "ports")) {
     if (typeof nodePort !== "number") continue
-    ports.add(`${protocol}/${nodePort}`)
+    own.add(`${protocol}/${nodePort}`)
     byPort.set(port, nodePort)
   }
   for (const port of drafts(spec, "ports")) {
     if (port.nodePort !== undefined) continue
-    const number = (shares ? byPort.get(port.port) : undefined) ?? Allocation.nodePort({ ...taken, ports })
+    const number =
+      (shares ? byPort.get(port.port) : undefined) ?? Allocation.nodePort((value) => own.has(value) || taken.has(value))
     port.nodePort = number
     byPort.set(port.port, number)
-    ports.add(`${port.protocol}/${number}`)
+    own.add(`${port.protocol}/${number}`)
   }
 }
 

@@ -6,6 +6,7 @@ import * as Format from "../../model/Format.ts"
 import type { JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
+import { keyOfObject } from "../../model/ObjectMeta.ts"
 import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 import * as Allocation from "./Allocation.ts"
@@ -140,9 +141,10 @@ function* changed(name: "clusterIPs" | "ipFamilies", one: string, spec: JsonObje
 }
 
 /** Yields an error for each cluster IP and node port that is out of range or already allocated. */
-export function* validateAllocated(service: JsonObject, { stored }: Writing): Errors {
+export function* validateAllocated(service: JsonObject, { values }: Writing): Errors {
   const spec = Json.object(service.spec)
-  const taken = Allocation.taken(stored("/services"), Json.at(service, "metadata", "uid"))
+  const taken = values("/services", Allocation.valuesOf)
+  const own = keyOfObject(service)
   for (const address of Json.list(spec.clusterIPs)) {
     if (typeof address !== "string" || address === "None") continue
     if (!Allocation.isOurs(address)) {
@@ -151,7 +153,7 @@ export function* validateAllocated(service: JsonObject, { stored }: Writing): Er
         spec.clusterIPs,
         `failed to allocate IP ${address}: the provided network does not match the current range`
       )
-    } else if (taken.addresses.has(address)) {
+    } else if (taken.has(address, own)) {
       yield FieldError.invalid(
         "spec.clusterIPs",
         spec.clusterIPs,
@@ -167,7 +169,7 @@ export function* validateAllocated(service: JsonObject, { stored }: Writing): Er
         nodePort,
         `provided port is not in the valid range. The range of valid ports is ${Allocation.firstPort}-${Allocation.lastPort}`
       )
-    } else if (taken.ports.has(`${protocol}/${nodePort}`)) {
+    } else if (taken.has(`${protocol}/${nodePort}`, own)) {
       yield FieldError.invalid(`spec.ports[${index}].nodePort`, nodePort, "provided port is already allocated")
     }
   }
