@@ -12,7 +12,7 @@ export interface Values {
   readonly losses: number
 }
 
-/** An index, which its owner tells about each change. */
+/** An index of a storage. The store calls `change` for each write. */
 export interface ObjectIndex extends Values {
   readonly change: (key: string, previous: JsonObject | undefined, next: JsonObject | undefined) => void
 }
