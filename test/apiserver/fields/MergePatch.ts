@@ -6,7 +6,10 @@ import * as Failure from "../model/Failure.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 
-/** Returns the document with the patch merged into it. The result shares the values that the patch does not change. Throws a Failure (400) if the patch is not an object. */
+/**
+ * Returns the document with the patch merged into it. The result shares the values that the patch does not change. Throws a Failure
+ * (400) if the patch is not an object.
+ */
 export const mergePatch = (document: Json, patch: Json): Json => {
   if (patch === null) throw Failure.badRequest("Invalid JSON Patch")
   if (J.isObject(patch)) return merged(document, patch)

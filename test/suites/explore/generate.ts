@@ -25,7 +25,7 @@ const sections = {
 }
 type Title = keyof typeof sections
 
-/** The sections of each process. A process explores similar stories faster than the first one, so Backup and Restore share one. */
+/** The sections of each process. Similar stories share a process, because the second one runs code that is compiled already. */
 const shares: ReadonlyArray<ReadonlyArray<Title>> = [
   ["WebApp"],
   ["Backup", "Restore"],
