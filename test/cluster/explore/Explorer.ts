@@ -18,7 +18,8 @@ import {
   restartBroken,
   restarted,
   restless,
-  seedOf
+  seedOf,
+  showChanges
 } from "./Reference.ts"
 import * as Refused from "./Refused.ts"
 import * as Schedules from "./Schedules.ts"
@@ -167,8 +168,6 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
     })
   )
 }
-
-const showChanges = (changes: string): string => (changes === "" ? "nothing" : changes)
 
 /** The end states of the steps without faults. */
 export interface Expected {

@@ -9,7 +9,7 @@ import type { Schedule } from "./Fault.ts"
 import { collectionOf } from "./Ground.ts"
 import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
-import { changesOf, play as playReference, playStep, restartBroken } from "./Reference.ts"
+import { changesOf, lastingBroken, play as playReference, playStep, restartBroken } from "./Reference.ts"
 import * as Refused from "./Refused.ts"
 import type { Story } from "./Story.ts"
 import * as Trace from "./Trace.ts"
@@ -39,8 +39,13 @@ interface Course {
 
 const seed = 1
 
-/** Runs the steps up to that of a schedule, and this step with the faults. */
-const course = (story: Story, { faults, step }: Schedule, real: ControlPlane): Effect.Effect<Course> =>
+/** Runs the steps up to that of a schedule, and this step with the faults. With `lasting`, one process plays all steps. */
+const course = (
+  story: Story,
+  { faults, step }: Schedule,
+  real: ControlPlane,
+  { lasting = false }: { readonly lasting?: boolean | undefined } = {}
+): Effect.Effect<Course> =>
   World.run(story, { real, seed }, (world) =>
     Effect.gen(function* () {
       /** The writes of a new process. */
@@ -57,7 +62,7 @@ const course = (story: Story, { faults, step }: Schedule, real: ControlPlane): E
       for (let played = 0; played < step; played++) {
         yield* playStep(world, story, played, [])
         earlier.push(...world.director.sent)
-        before = yield* restarted
+        if (!lasting) before = yield* restarted
       }
       if (faults.some(({ fault }) => fault._tag === "SecondLeader")) {
         yield* world.kill
@@ -85,13 +90,12 @@ export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effe
     const { step } = schedule
     yield* Effect.orDie(real.install(...Kinds.of(story).map((kind) => Crd.of(kind))))
     const undisturbed = { step, faults: [] }
-    const [reference, disturbed] = yield* Effect.all(
-      [
-        course(story, undisturbed, real),
-        schedule.faults.length === 0 ? Effect.succeed(undefined) : course(story, schedule, real)
-      ],
+    const isUndisturbed = schedule.faults.length === 0
+    const [reference, other] = yield* Effect.all(
+      [course(story, undisturbed, real), course(story, schedule, real, { lasting: isUndisturbed })],
       { concurrency: 2 }
     )
+    const disturbed = isUndisturbed ? undefined : other
     const roots = new Set(story.controllers.map(({ resource }) => Wire.storageOf(collectionOf(resource))))
     const written = [...reference.earlier, ...reference.sent]
       .filter(Wire.writes)
@@ -107,6 +111,14 @@ export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effe
     const [before, after] = actual.restarts
     if (disturbed === undefined && step > 0) violate(restartBroken(before))
     if (violations.length === 0) violate(restartBroken(after))
+    if (isUndisturbed && end.rested && other.end.rested) {
+      const ofOther = { ...view, base: other.base.saved }
+      const found = lastingBroken(story, expected, {
+        picture: Picture.of(other.end.saved, ofOther),
+        changes: changesOf(other.sent)
+      })
+      violations.push(...Violations.of(schedule, found, other.end.witness))
+    }
     if (disturbed === undefined && story.fromSpecs && end.rested && !reference.refused) {
       const past = yield* Past.differences(story, reference.base, end.saved, { roots, seed, view, real })
       if (past.length > 0) violate([{ oracle: Past.oracle, message: Picture.show(past) }])

@@ -205,9 +205,10 @@ export const make = (
     const objects = new Map<string, Json.JsonObject>()
     const listed = (collection: string) =>
       Effect.map(text(collection), (body) => {
-        const list: Json.JsonObject = JSON.parse(body)
+        // The cluster may not serve an optional kind.
+        const list = Json.object(JSON.parse(body))
         const kind = Json.text(list.kind)?.replace(/List$/, "")
-        return Json.objects(list?.items).map((item) => {
+        return Json.objects(list.items).map((item) => {
           const id = `${Json.at(item, "metadata", "uid")}/${Json.at(item, "metadata", "resourceVersion")}`
           const object = objects.get(id) ?? { apiVersion: list.apiVersion, kind, ...item }
           objects.set(id, object)

@@ -33,13 +33,19 @@ export interface Course {
   readonly witness: Witness
 }
 
+/** The end of a step: its objects, and the objects that it created and deleted. */
+export interface StepEnd {
+  readonly picture: Picture.Picture
+  readonly changes: string
+}
+
 /** The run without faults. */
 export interface Reference {
   /** Whether the cluster came to rest after each step. The story ends at the first step after which it did not. */
   readonly rested: boolean
   readonly view: Picture.View
   readonly roots: ReadonlySet<string>
-  readonly steps: ReadonlyArray<Course & { readonly picture: Picture.Picture; readonly changes: string }>
+  readonly steps: ReadonlyArray<Course & StepEnd>
   readonly violations: ReadonlyArray<Violations.Violation>
 }
 
@@ -60,6 +66,9 @@ export const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
     })
     .sort()
     .join(", ")
+
+/** Formats the result of {@link changesOf} for a message. */
+export const showChanges = (changes: string): string => (changes === "" ? "nothing" : changes)
 
 /** Runs the action of a step with these faults, and waits until the cluster is at rest. */
 export const playStep = (world: World.World, story: Story, step: number, faults: ReadonlyArray<Planned>) =>
@@ -155,6 +164,54 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
     )
   })
 
+/** The promise about a process that no fault and no restart interrupts. */
+const lastingOracle = "a process that keeps running ends each step as a new process does"
+
+/**
+ * Plays all steps with one process. All other runs start a new process for each step, so only this one shows what a process does with its
+ * memory of an earlier step. Returns the violations of the first step that broke a promise.
+ */
+const lasting = (
+  story: Story,
+  base: World.Moment,
+  steps: ReadonlyArray<StepEnd>,
+  { seed, view }: { readonly seed: number; readonly view: Picture.View }
+): Effect.Effect<ReadonlyArray<Violations.Violation>> =>
+  Effect.map(
+    World.run(story, { from: base, seed }, (world) =>
+      Effect.gen(function* () {
+        yield* world.start
+        for (const [step, expected] of steps.entries()) {
+          // Each step begins at rest, as after a restart.
+          yield* world.settle()
+          const since = world.time.clock.unsafeCurrentTimeMillis()
+          const { rested } = yield* playStep(world, story, step, [])
+          const { saved } = yield* world.moment
+          const sent = [...world.director.sent]
+          const broken = [...restless(rested, world.seen), ...Refused.unreported(world.attempts, saved)]
+          const actual = { picture: Picture.of(saved, view), changes: changesOf(sent) }
+          if (rested) broken.push(...lastingBroken(story, expected, actual))
+          const witness = Trace.ofCourse({ ...world, attempts: [...world.attempts], sent }, since)
+          if (broken.length > 0) return { step, broken, witness, seen: world.seen }
+        }
+        return { step: steps.length - 1, broken: [], witness: Trace.of(world, base.at), seen: world.seen }
+      })
+    ),
+    // A world reports leaked fibers only at its end.
+    ({ broken, seen, step, witness }) => Violations.of({ step, faults: [] }, [...broken, ...seen], witness)
+  )
+
+/** Returns the broken promises of a process that keeps running, at the end of a step. `expected` is the end with a new process. */
+export const lastingBroken = (story: Story, expected: StepEnd, actual: StepEnd): ReadonlyArray<Broken> => {
+  const differences = Picture.differences(expected.picture, actual.picture, story.ignore)
+  if (differences.length > 0) {
+    return [{ oracle: lastingOracle, message: Picture.show(differences), objects: Picture.objectsOf(differences) }]
+  }
+  return actual.changes === expected.changes
+    ? []
+    : [{ oracle: lastingOracle, message: `${showChanges(actual.changes)} instead of ${showChanges(expected.changes)}` }]
+}
+
 /** Runs the story without faults. */
 export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
   Effect.gen(function* () {
@@ -181,6 +238,16 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
     const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
     const rooted = new Set([...roots].map(World.storageOf))
     const view = { base: base.saved, roots: rooted, storages: new Set([...roots, ...written].map(World.storageOf)) }
+    const ends = steps.map((step) => ({
+      ...step,
+      picture: Picture.of(step.end.saved, view),
+      changes: changesOf(step.sent)
+    }))
+    if (rested) {
+      const known = new Set(violations.map(({ message, oracle }) => `${oracle}\n${message}`))
+      const found = yield* lasting(story, base, ends, { seed: seedOf(seed, 0), view })
+      violations.push(...found.filter(({ message, oracle }) => !known.has(`${oracle}\n${message}`)))
+    }
     for (const [step, { end, refused, witness }] of story.fromSpecs && rested ? steps.entries() : []) {
       if (refused) continue
       const past = yield* Past.differences(story, base, end.saved, { roots: rooted, seed: seed + 2_000_000, view })
@@ -192,11 +259,7 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       view,
       rested,
       roots,
-      steps: steps.map((step) => ({
-        ...step,
-        picture: Picture.of(step.end.saved, view),
-        changes: changesOf(step.sent)
-      })),
+      steps: ends,
       violations
     }
   })

@@ -5,10 +5,12 @@ import * as Access from "@homeostat/runtime/controller/Access"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
+import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import * as Explore from "@homeostat/testkit/Explore"
 import { Clock, Effect } from "effect"
 import {
   apply,
+  cached,
   change,
   controller,
   create,
@@ -206,5 +208,37 @@ const memorised: Mutant = {
   steps: lifetime
 }
 
+const childDeleted = Explore.step("child deleted", Client.delete(ConfigMap, { ...key, name: `${key.name}-data` }))
+
+const once: Mutant = {
+  name: "creates its child only once in the life of its process",
+  oracle: "lasting",
+  fault: "none",
+  mutant: () => {
+    const made = new Set<string>()
+    return [
+      controller((volume) =>
+        Effect.gen(function* () {
+          const { uid } = volume.metadata
+          if (made.has(uid) || (yield* cached(volume, "data")) !== undefined) return
+          yield* apply(volume, "data")
+          made.add(uid)
+        })
+      )
+    ]
+  },
+  twin: plain,
+  steps: [create(), childDeleted]
+}
+
 /** The mutants. */
-export const memories: ReadonlyArray<Mutant> = [hasGrown, greeting, lastWritten, accepted, echo, transition, memorised]
+export const memories: ReadonlyArray<Mutant> = [
+  hasGrown,
+  greeting,
+  lastWritten,
+  accepted,
+  echo,
+  transition,
+  memorised,
+  once
+]

@@ -52,6 +52,7 @@ export const oracles = {
   others: "other clients keep what they wrote",
   leader: "only the leader writes",
   defect: "no defect",
+  lasting: "a process that keeps running ends each step as a new process does",
   past: "the end follows from the specs, not from the past",
   refusal: "a refused spec is reported on the object",
   fiber: "no fiber is left"

@@ -25,6 +25,7 @@ const names = [
   "removes its finalizer before the clean-up",
   "takes the write of another controller of its process for its own",
   "acts when it sees the transition from one phase to the next",
+  "creates its child only once in the life of its process",
   "takes a conflict for success",
   "applies a child by force that its cache does not have",
   "replaces an object without the resourceVersion that it read",
