@@ -168,8 +168,8 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
 const lastingOracle = "a process that keeps running ends each step as a new process does"
 
 /**
- * Plays all steps with one process. All other runs start a new process for each step, so only this one shows what a process does with its
- * memory of an earlier step. Returns the violations of the first step that broke a promise.
+ * Plays all steps with one process, whose memory of earlier steps may be wrong. All other runs start a new process for each step. Returns
+ * the violations of the first step that broke a promise.
  */
 const lasting = (
   story: Story,
