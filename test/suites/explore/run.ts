@@ -1,11 +1,15 @@
 /**
- * Runs schedules with two faults for the shipped controllers, and prints the violations by promise. Every 100 schedules, it prints the
- * CPU time and the memory:
- * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|WebAppWithAutoscaler|WebAppWithJobs|Rollback|Backup|Restore...]`.
+ * Explores the stories of the shipped controllers one after the other in this process. Prints the violations at once, and every 100
+ * schedules the CPU time and the memory:
+ * `bun test/suites/explore/run.ts [--depth 1|2] [--fault FAULT...] [--count N] [--seed N] [WebApp|WebAppWithAutoscaler|...]`.
+ *
+ * `--count` is the number of schedules with two faults for all stories together. A story can occur several times. Its second run shows the
+ * cost without the compilation of the code.
  */
 import { parseArgs } from "node:util"
 import type { Report } from "@homeostat/testkit/explore/Explorer"
 import * as Explorer from "@homeostat/testkit/explore/Explorer"
+import type { Fault } from "@homeostat/testkit/explore/Fault"
 import * as Message from "@homeostat/testkit/explore/Message"
 import type { Story } from "@homeostat/testkit/explore/Story"
 import { Clock, Effect } from "effect"
@@ -33,9 +37,29 @@ const integer = (name: string, text: string): number =>
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { count: { type: "string", default: "10000" }, seed: { type: "string", default: "1" } }
+  options: {
+    count: { type: "string", default: "10000" },
+    depth: { type: "string", default: "2" },
+    fault: { type: "string", multiple: true, default: [] },
+    seed: { type: "string", default: "1" }
+  }
 })
 const seed = integer("seed", values.seed)
+const depth =
+  values.depth === "1" ? 1 : values.depth === "2" ? 2 : usage(`invalid depth: ${values.depth} (must be 1 or 2)`)
+const faults: ReadonlyArray<string> = [
+  "Crash",
+  "LostAnswer",
+  "Refused",
+  "ForeignWrite",
+  "SecondLeader",
+  "Lag",
+  "Missed"
+] satisfies ReadonlyArray<Fault["_tag"]>
+for (const fault of values.fault) {
+  if (!faults.includes(fault)) usage(`unknown fault: ${fault} (must be one of ${faults.join(", ")})`)
+}
+const isTried: Explorer.Options["isTried"] = ({ _tag }) => values.fault.length === 0 || values.fault.includes(_tag)
 const wanted = (positionals.length === 0 ? titles : positionals).map((title) =>
   isTitle(title) ? title : usage(`unknown story: ${title} (must be one of ${titles.join(", ")})`)
 )
@@ -50,10 +74,13 @@ const byOracle = ({ violations }: Report): ReadonlyArray<string> => {
   return [...counts].map(([oracle, count]) => `  ${count} × ${oracle}`)
 }
 
-const cpu = (): string => {
+/** Returns the CPU time of all threads since the start of the process, in milliseconds. */
+const cpuMillis = (): number => {
   const { system, user } = process.cpuUsage()
-  return `${Math.round((system + user) / 1_000_000)} s of CPU`
+  return (system + user) / 1000
 }
+
+const cpu = (): string => `${Math.round(cpuMillis() / 1000)} s of CPU`
 
 /** Prints the violations of a schedule at once, and the numbers at each 100th schedule. */
 const progress =
@@ -68,14 +95,16 @@ const progress =
 const explore = (title: Title) =>
   Effect.gen(function* () {
     const start = yield* Clock.currentTimeMillis
+    const cpuAtStart = cpuMillis()
     const story = stories[title]
     const progressed = progress(title, story)
-    const report = yield* Explorer.explore(story, { depth: 2, pairs, seed, isTried: () => true, progress: progressed })
+    const report = yield* Explorer.explore(story, { depth, pairs, seed, isTried, progress: progressed })
     const seconds = Math.round(((yield* Clock.currentTimeMillis) - start) / 1000)
-    const { schedules, unreached, violations } = report
-    const numbers = `${schedules} schedules in ${seconds} s, ${unreached.length} without their second fault`
+    const { pruned, schedules, unreached, violations } = report
+    const numbers = `${schedules} schedules in ${seconds} s, ${pruned} with a known state, ${unreached.length} without all faults`
+    const each = `${Math.round((cpuMillis() - cpuAtStart) / (schedules + pruned))} ms of CPU each`
     const lines = [
-      `${title}: ${numbers}, ${violations.length} violations, ${cpu()}, ${megabytes()}`,
+      `${title}: ${numbers}, ${violations.length} violations, ${each}, ${megabytes()}`,
       ...byOracle(report)
     ]
     process.stdout.write(`${lines.join("\n")}\n`)
