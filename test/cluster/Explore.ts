@@ -116,7 +116,7 @@ const begin = Date.parse("2026-11-20T00:00:00Z")
  * ```
  */
 export const story = <R = Manager.Runtime>(options: StoryOptions<R>): Story.Story => {
-  const { before, cluster, controllers, fromSpecs = false, ignore = [], steps } = options
+  const { before, cluster, controllers, fromSpecs = false, ignore = [], lasting = true, steps } = options
   return {
     controllers,
     steps,
@@ -126,6 +126,7 @@ export const story = <R = Manager.Runtime>(options: StoryOptions<R>): Story.Stor
     begin: options.begin ?? begin,
     ignore,
     fromSpecs,
+    lasting,
     cluster: { converted: Kinds.of({ controllers }), ...cluster }
   }
 }

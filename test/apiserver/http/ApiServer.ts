@@ -81,6 +81,8 @@ export interface ApiServer {
   readonly addToken: (token: string, user: User) => void
   /** Registers the source of pod logs, and replaces the previous source. */
   readonly serveLogs: (logs: Logs) => void
+  /** Continues the uids and generated names with those of another seed. */
+  readonly reseed: (seed: number) => void
   /** The whole state, for the option `saved` of another server. */
   readonly saved: () => Store.Saved
   /**
@@ -141,6 +143,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       serveLogs: (logs) => {
         scope.logs = logs
       },
+      reseed: state.identity.reseed,
       saved: state.store.saved,
       restore: (saved) =>
         Effect.map(Clock.currentTimeMillis, (now) => {

@@ -12,6 +12,8 @@ export interface Identity {
   readonly name: (base: string) => string
   /** Returns a number of at least 0 and less than 1. */
   readonly fraction: () => number
+  /** Continues with the values of another seed. */
+  readonly reseed: (seed: number) => void
 }
 
 /** The alphabet of apimachinery: consonants and digits, without characters that form words or look alike. */
@@ -21,7 +23,7 @@ const longestBase = 63 - 5
 
 /** Creates an identity from a seed. All runs of one step get the same values. */
 export const make = (seed: number): Identity => {
-  const random = new PCGRandom(seed)
+  let random = new PCGRandom(seed)
   const hex = (digits: number): string =>
     random
       .integer(16 ** digits)
@@ -39,6 +41,9 @@ export const make = (seed: number): Identity => {
         for (let index = 0; index < 5; index++) ending += alphabet[random.integer(alphabet.length)] ?? ""
         return base.slice(0, longestBase) + ending
       }),
-    fraction: () => Step.once(() => random.number())
+    fraction: () => Step.once(() => random.number()),
+    reseed: (seed) => {
+      random = new PCGRandom(seed)
+    }
   }
 }

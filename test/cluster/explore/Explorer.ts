@@ -149,7 +149,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
         yield* world.start
         yield* world.time.pass(Math.max(0, until - fork.moment.at))
         const rested = yield* world.settle(passes)
-        const before = course.sent.slice(0, fork.when === "after" ? fork.request + 1 : fork.request)
+        const before = course.sent.filter((one, at) => (Wire.writes(one) ? fork.answered.has(one) : at < fork.request))
         const crash = Trace.untilCrash(before, course.actedAt)
         const witness = Trace.joined(crash, "the process dies", Trace.of(world, course.actedAt))
         return yield* ended(world, schedule, { rested, before, planned: others, witness })
@@ -163,7 +163,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       if (elected) yield* world.start
       yield* world.settle()
       const since = world.time.clock.unsafeCurrentTimeMillis()
-      const { rested } = yield* playStep(world, story, step, faults)
+      const { rested } = yield* playStep(world, story, schedule, seed)
       return yield* ended(world, schedule, { rested, planned: faults, witness: Trace.of(world, since) })
     })
   )
@@ -239,6 +239,16 @@ const judgeOf = (story: Story, known: Reference, seed: number) => {
     })
 }
 
+/** Returns the requests and attempts of a step without faults: of a new process, and of one that plays all steps. */
+const traceOf = ({ steps }: Reference, step: number): ReadonlyArray<string> => {
+  const { lasting, witness } = steps[step] ?? {}
+  const parts = [
+    ["with a new process:", witness],
+    ["with one process for all steps:", lasting]
+  ] as const
+  return parts.flatMap(([title, witness]) => (witness === undefined ? [] : [title, ...witness().trace]))
+}
+
 const nothing: Schedules.Course = { events: new Map(), sent: [] }
 
 /** Explores a story. Fails with ScheduleNotFound if the selected schedule does not exist. */
@@ -246,7 +256,8 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report, S
   Effect.gen(function* () {
     const { depth, isTried, only, pairs, seed } = options
     const known = yield* playReference(story, seed)
-    const violations = [...known.violations]
+    // The run of one schedule reports only its own violations.
+    const violations = known.violations.filter(({ schedule }) => only === undefined || identifier(schedule) === only)
     const after = (schedule: Schedule) =>
       Effect.map(play(story, known, schedule, seed), ({ after, fired }) => (fired ? after : nothing))
     const choose = Effect.suspend(() => {
@@ -283,7 +294,7 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report, S
     let trace: ReadonlyArray<string> = []
     for (const schedule of chosen) {
       if (schedule.faults.length === 0) {
-        trace = known.steps[schedule.step]?.witness().trace ?? []
+        trace = traceOf(known, schedule.step)
         continue
       }
       const state = Schedules.stateOf(known, schedule)

@@ -54,6 +54,8 @@ export interface Ground {
   readonly leader: Effect.Effect<string | undefined>
   /** Returns the same value as long as no time passes. */
   readonly instant: () => number
+  /** Continues the uids and generated names with those of another seed. A real cluster ignores it. */
+  readonly reseed: (seed: number) => void
   /** Whether the program sends requests without end. */
   readonly isRestless: () => boolean
 }
@@ -113,6 +115,7 @@ export const embedded = (
       revision: () => Effect.sync(() => server.store.revision),
       leader: Effect.sync(() => holderOf(server.store.get("coordination.k8s.io/leases", lease.namespace, lease.name))),
       instant: () => time.clock.unsafeCurrentTimeMillis(),
+      reseed: server.reseed,
       isRestless: () => false
     }
   })

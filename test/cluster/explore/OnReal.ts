@@ -42,12 +42,13 @@ const seed = 1
 /** Runs the steps up to that of a schedule, and this step with the faults. With `lasting`, one process plays all steps. */
 const course = (
   story: Story,
-  { faults, step }: Schedule,
+  schedule: Schedule,
   real: ControlPlane,
   { lasting = false }: { readonly lasting?: boolean | undefined } = {}
 ): Effect.Effect<Course> =>
   World.run(story, { real, seed }, (world) =>
     Effect.gen(function* () {
+      const { faults, step } = schedule
       /** The writes of a new process. */
       const restarted = Effect.gen(function* () {
         yield* world.kill
@@ -60,7 +61,7 @@ const course = (
       const base = yield* world.moment
       const earlier: Array<Wire.Sent> = []
       for (let played = 0; played < step; played++) {
-        yield* playStep(world, story, played, [])
+        yield* playStep(world, story, { step: played, faults: [] }, seed)
         earlier.push(...world.director.sent)
         if (!lasting) before = yield* restarted
       }
@@ -73,10 +74,10 @@ const course = (
         }
       }
       const since = world.time.clock.unsafeCurrentTimeMillis()
-      const { rested } = yield* playStep(world, story, step, faults)
+      const { rested } = yield* playStep(world, story, schedule, seed)
       const sent = [...world.director.sent]
       const witness = Trace.ofCourse({ ...world, attempts: [...world.attempts], sent }, since)
-      const end = yield* ended(world, { faults, step }, { rested, planned: faults, witness })
+      const end = yield* ended(world, schedule, { rested, planned: faults, witness })
       world.elect(false)
       const after = rested ? yield* restarted : []
       const refused = Refused.last(world.attempts).length > 0
@@ -111,7 +112,7 @@ export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effe
     const [before, after] = actual.restarts
     if (disturbed === undefined && step > 0) violate(restartBroken(before))
     if (violations.length === 0) violate(restartBroken(after))
-    if (isUndisturbed && end.rested && other.end.rested) {
+    if (isUndisturbed && story.lasting && end.rested && other.end.rested) {
       const ofOther = { ...view, base: other.base.saved }
       const found = lastingBroken(story, expected, {
         picture: Picture.of(other.end.saved, ofOther),

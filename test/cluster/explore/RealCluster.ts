@@ -296,6 +296,7 @@ export const make = (
         (body) => holderOf(Json.object(JSON.parse(body)))
       ),
       instant: time.instant,
+      reseed: () => undefined,
       isRestless: () => isRestless || time.isRestless()
     }
   })

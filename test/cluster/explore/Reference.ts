@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { Broken } from "./Broken.ts"
 import type { Witness } from "./Evidence.ts"
-import type { Planned } from "./Fault.ts"
+import type { Schedule } from "./Fault.ts"
 import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
 import * as Refused from "./Refused.ts"
@@ -17,6 +17,8 @@ export interface WriteMoment {
   readonly request: number
   readonly when: "before" | "after"
   readonly moment: World.Moment
+  /** The writes that the API server has answered. Several objects may write at the same time. */
+  readonly answered: ReadonlySet<Wire.Sent>
 }
 
 /** A step of the reference run. */
@@ -45,36 +47,43 @@ export interface Reference {
   readonly rested: boolean
   readonly view: Picture.View
   readonly roots: ReadonlySet<string>
-  readonly steps: ReadonlyArray<Course & StepEnd>
+  readonly steps: ReadonlyArray<Course & StepEnd & { readonly lasting: Witness | undefined }>
   readonly violations: ReadonlyArray<Violations.Violation>
 }
 
-/** Lists the creations and deletions by object. */
-export const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
-  sent
-    .flatMap((one) => {
-      const { asked, status } = one
-      const change =
-        status === 201 && asked.subresource === ""
-          ? "created"
-          : asked.verb === "delete" && (status === 200 || status === 202)
-            ? "deleted"
-            : undefined
-      return change === undefined
-        ? []
-        : [`${World.storageOf(asked.collection)} ${asked.namespace}/${asked.name === "" ? "*" : asked.name} ${change}`]
-    })
+/** Lists the creations and deletions by object, with the number of equal ones. */
+export const changesOf = (sent: ReadonlyArray<Wire.Sent>): string => {
+  const counts = new Map<string, number>()
+  for (const change of sent.flatMap(changeOf)) counts.set(change, (counts.get(change) ?? 0) + 1)
+  return [...counts]
+    .map(([change, count]) => (count === 1 ? change : `${change} ${count} times`))
     .sort()
     .join(", ")
+}
+
+const changeOf = ({ asked, status }: Wire.Sent): ReadonlyArray<string> => {
+  const change =
+    status === 201 && asked.subresource === ""
+      ? "created"
+      : asked.verb === "delete" && (status === 200 || status === 202)
+        ? "deleted"
+        : undefined
+  const { collection, name, namespace } = asked
+  return change === undefined
+    ? []
+    : [`${World.storageOf(collection)} ${namespace}/${name === "" ? "*" : name} ${change}`]
+}
 
 /** Formats the result of {@link changesOf} for a message. */
 export const showChanges = (changes: string): string => (changes === "" ? "nothing" : changes)
 
 /** Runs the action of a step with these faults, and waits until the cluster is at rest. */
-export const playStep = (world: World.World, story: Story, step: number, faults: ReadonlyArray<Planned>) =>
+export const playStep = (world: World.World, story: Story, { faults, step }: Schedule, seed: number) =>
   Effect.gen(function* () {
     const { act, passes = 0 } = story.steps[step] ?? { act: Effect.void }
     world.director.arm(faults)
+    // All runs of a step then create objects with the same uids and generated names, whatever their processes created before.
+    world.reseed(seed + 3_000_000 + step)
     yield* world.act(act, story.steps[step]?.name)
     const during = world.director.sent.length
     yield* world.time.pass(passes)
@@ -121,9 +130,13 @@ export const seedOf = (seed: number, step: number): number => seed + 1 + step
 /** Runs a step without faults, from the end of the previous step. */
 const undisturbed = (story: Story, step: number, from: World.Moment, seed: number) =>
   Effect.suspend(() => {
-    const moments: Array<Omit<WriteMoment, "request">> = []
-    const write = (_: Wire.Sent, when: "before" | "after", moment: Effect.Effect<World.Moment>) =>
-      Effect.map(moment, (moment) => void moments.push({ when, moment }))
+    const moments: Array<Omit<WriteMoment, "request"> & { readonly sent: Wire.Sent }> = []
+    const answered = new Set<Wire.Sent>()
+    const write = (sent: Wire.Sent, when: "before" | "after", moment: Effect.Effect<World.Moment>) =>
+      Effect.map(moment, (moment) => {
+        if (when === "after") answered.add(sent)
+        moments.push({ sent, when, moment, answered: new Set(answered) })
+      })
     return World.run(story, { from, seed: seedOf(seed, step), write }, (world) =>
       Effect.gen(function* () {
         const schedule = { step, faults: [] }
@@ -137,20 +150,18 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
             : Violations.of({ step: step - 1, faults: [] }, restartBroken(restarts), Trace.of(world, from.at))
         moments.length = 0
         const actedAt = world.time.clock.unsafeCurrentTimeMillis()
-        const { during, rested } = yield* playStep(world, story, step, [])
+        const { during, rested } = yield* playStep(world, story, schedule, seed)
         const witness = Trace.of(world, actedAt)
         const end = yield* world.moment
         const broken = [...restless(rested, world.seen), ...Refused.unreported(world.attempts, end.saved)]
         const { events, sent } = world.director
-        const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
         const course: Course = {
           start: from,
           actedAt,
           sent,
           events,
-          // Each write has two moments.
           moments: moments
-            .map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 }))
+            .map((one) => ({ ...one, request: sent.indexOf(one.sent) }))
             // A fork from an earlier moment would lack the rest of the user's action.
             .filter(({ request }) => request >= during),
           end,
@@ -164,42 +175,65 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
     )
   })
 
+/** The additional time before a difference counts. A process that keeps running looks for a missing kind only every 45 seconds. */
+const patience = "1 minute"
+
 /** The promise about a process that no fault and no restart interrupts. */
 const lastingOracle = "a process that keeps running ends each step as a new process does"
 
+/** The run of all steps with one process. */
+interface Lasting {
+  readonly violations: ReadonlyArray<Violations.Violation>
+  /** The evidence of each step until the first broken promise. */
+  readonly witnesses: ReadonlyArray<Witness>
+}
+
 /**
- * Plays all steps with one process, whose memory of earlier steps may be wrong. All other runs start a new process for each step. Returns
- * the violations of the first step that broke a promise.
+ * Plays all steps with one process, whose memory of earlier steps may be wrong. All other runs start a new process for each step. Ends at
+ * the first step that broke a promise.
  */
 const lasting = (
   story: Story,
   base: World.Moment,
   steps: ReadonlyArray<StepEnd>,
   { seed, view }: { readonly seed: number; readonly view: Picture.View }
-): Effect.Effect<ReadonlyArray<Violations.Violation>> =>
-  Effect.map(
-    World.run(story, { from: base, seed }, (world) =>
-      Effect.gen(function* () {
-        yield* world.start
-        for (const [step, expected] of steps.entries()) {
-          // Each step begins at rest, as after a restart.
-          yield* world.settle()
-          const since = world.time.clock.unsafeCurrentTimeMillis()
-          const { rested } = yield* playStep(world, story, step, [])
-          const { saved } = yield* world.moment
-          const sent = [...world.director.sent]
-          const broken = [...restless(rested, world.seen), ...Refused.unreported(world.attempts, saved)]
-          const actual = { picture: Picture.of(saved, view), changes: changesOf(sent) }
-          if (rested) broken.push(...lastingBroken(story, expected, actual))
-          const witness = Trace.ofCourse({ ...world, attempts: [...world.attempts], sent }, since)
-          if (broken.length > 0) return { step, broken, witness, seen: world.seen }
+): Effect.Effect<Lasting> => {
+  const witnesses: Array<Witness> = []
+  const played = World.run(story, { from: base, seed: seedOf(seed, 0) }, (world) =>
+    Effect.gen(function* () {
+      yield* world.start
+      let broken: ReadonlyArray<Broken> = []
+      for (const [step, expected] of steps.entries()) {
+        // Each step begins at rest, as after a restart.
+        yield* world.settle()
+        const since = world.time.clock.unsafeCurrentTimeMillis()
+        let { rested } = yield* playStep(world, story, { step, faults: [] }, seed)
+        const compared = Effect.map(world.moment, ({ saved }) =>
+          lastingBroken(story, expected, { picture: Picture.of(saved, view), changes: changesOf(world.director.sent) })
+        )
+        if (rested && (yield* compared).length > 0) {
+          yield* world.time.pass(patience)
+          rested = yield* world.settle()
         }
-        return { step: steps.length - 1, broken: [], witness: Trace.of(world, base.at), seen: world.seen }
-      })
-    ),
-    // A world reports leaked fibers only at its end.
-    ({ broken, seen, step, witness }) => Violations.of({ step, faults: [] }, [...broken, ...seen], witness)
+        broken = [
+          ...restless(rested, world.seen),
+          ...Refused.unreported(world.attempts, (yield* world.moment).saved),
+          ...(rested ? yield* compared : [])
+        ]
+        witnesses.push(Trace.of(world, since))
+        if (broken.length > 0 || world.seen.length > 0) break
+      }
+      return { broken, seen: world.seen }
+    })
   )
+  return Effect.map(played, ({ broken, seen }) => {
+    const step = witnesses.length - 1
+    const witness = witnesses[step]
+    // A world reports leaked fibers only at its end.
+    const all = [...broken, ...seen]
+    return { witnesses, violations: witness === undefined ? [] : Violations.of({ step, faults: [] }, all, witness) }
+  })
+}
 
 /** Returns the broken promises of a process that keeps running, at the end of a step. `expected` is the end with a new process. */
 export const lastingBroken = (story: Story, expected: StepEnd, actual: StepEnd): ReadonlyArray<Broken> => {
@@ -243,11 +277,10 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       picture: Picture.of(step.end.saved, view),
       changes: changesOf(step.sent)
     }))
-    if (rested) {
-      const known = new Set(violations.map(({ message, oracle }) => `${oracle}\n${message}`))
-      const found = yield* lasting(story, base, ends, { seed: seedOf(seed, 0), view })
-      violations.push(...found.filter(({ message, oracle }) => !known.has(`${oracle}\n${message}`)))
-    }
+    const known = new Set(violations.map(({ message, oracle }) => `${oracle}\n${message}`))
+    const { violations: found, witnesses } =
+      rested && story.lasting ? yield* lasting(story, base, ends, { seed, view }) : { violations: [], witnesses: [] }
+    violations.push(...found.filter(({ message, oracle }) => !known.has(`${oracle}\n${message}`)))
     for (const [step, { end, refused, witness }] of story.fromSpecs && rested ? steps.entries() : []) {
       if (refused) continue
       const past = yield* Past.differences(story, base, end.saved, { roots: rooted, seed: seed + 2_000_000, view })
@@ -259,7 +292,7 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       view,
       rested,
       roots,
-      steps: ends,
+      steps: ends.map((step, index) => ({ ...step, lasting: witnesses[index] })),
       violations
     }
   })

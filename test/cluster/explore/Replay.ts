@@ -37,7 +37,8 @@ export const body = (
   chosen?: string
 ): Effect.Effect<Report | undefined> =>
   Effect.gen(function* () {
-    const only = chosen ?? process.env.HOMEOSTAT_SCHEDULE
+    const { HOMEOSTAT_SCHEDULE: named = "" } = process.env
+    const only = chosen ?? (named === "" ? undefined : named)
     const report = yield* explore(only)
     if (only !== undefined) yield* Console.log(report.trace.join("\n"))
     if (report.violations.length > 0) {

@@ -40,4 +40,9 @@ export interface Story {
    * new cluster with the same specs, except while the API server rejects a spec. Default: false.
    */
   readonly fromSpecs: boolean
+  /**
+   * Whether one process also plays all steps. Set it to false for a controller whose end depends on the start time of its process, such as
+   * one that polls. Default: true.
+   */
+  readonly lasting: boolean
 }

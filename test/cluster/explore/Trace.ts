@@ -72,8 +72,11 @@ export const ofCourse =
   }
 
 /** Returns the evidence of a world since a time, in epoch milliseconds. */
-export const of = ({ attempts, director, requestsBefore }: World.World, since: number): Witness =>
-  ofCourse({ attempts, requestsBefore, sent: director.sent }, since)
+export const of = ({ attempts, director, requestsBefore }: World.World, since: number): Witness => {
+  // The evidence ends here, although later attempts and the answers to requests of a dead process may follow.
+  const sent = director.sent.map((one) => ({ ...one }))
+  return ofCourse({ attempts: [...attempts], requestsBefore, sent }, since)
+}
 
 /** Returns the evidence of the requests before a crash. */
 export const untilCrash = (sent: ReadonlyArray<Wire.Sent>, since: number): Witness =>

@@ -68,6 +68,8 @@ export interface World {
    */
   readonly settle: (passes?: Duration.DurationInput) => Effect.Effect<boolean>
   readonly moment: Effect.Effect<Moment>
+  /** Continues the uids and generated names with those of another seed. */
+  readonly reseed: (seed: number) => void
   /** The objects that other clients wrote. */
   readonly foreign: ReadonlyArray<Foreign.Written>
   /** The violations so far, apart from those of the end state. */
@@ -281,7 +283,10 @@ const make = (
           isDisturbed = true
         } else if (retries.until() !== undefined && idle++ < mostRetries) {
           isDisturbed = true
-          yield* time.pass(Math.max(0, (retries.until() ?? 0) - time.clock.unsafeCurrentTimeMillis()))
+          const wait = Math.max(0, (retries.until() ?? 0) - time.clock.unsafeCurrentTimeMillis())
+          yield* time.pass(wait)
+          // A back-off may be longer than the time until rest.
+          end += wait
         } else if (isDisturbed && Duration.toMillis(passes) > 0) {
           isDisturbed = false
           yield* time.pass(passes)
@@ -325,6 +330,7 @@ const make = (
         ),
       settle,
       moment,
+      reseed: ground.reseed,
       foreign,
       seen,
       attempts,
