@@ -18,6 +18,7 @@ import {
   restartBroken,
   restarted,
   restless,
+  type StepEnd,
   seedOf,
   showChanges
 } from "./Reference.ts"
@@ -84,6 +85,8 @@ export interface Ended {
   readonly after: Schedules.Course
   readonly seen: ReadonlyArray<World.Seen>
   readonly undone: ReadonlyArray<Broken>
+  /** The storages that the program changed. */
+  readonly changed: ReadonlySet<string>
   /** The writes of other clients. */
   readonly hows: ReadonlyArray<ForeignWrite>
   readonly unreported: ReadonlyArray<Broken>
@@ -119,6 +122,9 @@ export const ended = (
       moment,
       changes: changesOf([...before, ...world.director.sent]),
       after: world.director.sinceFault(),
+      changed: new Set(
+        world.director.sent.flatMap(({ asked, changed }) => (changed ? [Wire.storageOf(asked.collection)] : []))
+      ),
       seen: world.seen,
       unreported: Refused.unreported(world.attempts, moment.saved),
       undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written))),
@@ -169,9 +175,16 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
   )
 }
 
+/** The end of a step without faults. */
+interface ExpectedEnd extends StepEnd {
+  readonly end: World.Moment
+  /** The state before the story. Default: that of the view. */
+  readonly base?: Store.Saved | undefined
+}
+
 /** The end states of the steps without faults. */
 export interface Expected {
-  readonly steps: { readonly [step: number]: Pick<Reference["steps"][number], "changes" | "picture"> | undefined }
+  readonly steps: { readonly [step: number]: ExpectedEnd | undefined }
   readonly view: Picture.View
 }
 
@@ -183,7 +196,12 @@ export const judge = (story: Story, { steps, view }: Expected, end: Ended): Read
   const { hows } = end
   // Another owner took the name of the object, so the end states cannot be equal.
   if (course !== undefined && !hows.includes("taken")) {
-    const differences = Picture.differences(course.picture, Picture.of(end.saved, view), story.ignore)
+    // A fault can make the program write a kind that it does not write otherwise.
+    const others = [...end.changed].filter((storage) => !view.storages.has(storage))
+    const wide = others.length === 0 ? view : { ...view, storages: new Set([...view.storages, ...others]) }
+    const expected =
+      others.length === 0 ? course.picture : Picture.of(course.end.saved, { ...wide, base: course.base ?? view.base })
+    const differences = Picture.differences(expected, Picture.of(end.saved, wide), story.ignore)
     if (differences.length > 0) {
       broken.push({
         oracle: "the end is that of the run without a fault",

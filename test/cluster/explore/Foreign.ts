@@ -25,6 +25,19 @@ export const annotation = "example.com/other-client"
 
 const manager = "other-client"
 
+/** The condition that another client sets. */
+const condition = {
+  type: "OtherClient",
+  status: "True",
+  reason: "OtherClient",
+  message: "",
+  lastTransitionTime: "2026-11-20T00:00:00Z"
+}
+
+/** Whether an item of a list is the finalizer or the condition of the other client. */
+export const isMark = (item: Json.Json): boolean =>
+  item === annotation || (Json.isObject(item) && item.type === condition.type)
+
 const parsed = (text: string | undefined): Json.JsonObject => {
   try {
     return Json.object(JSON.parse(text ?? "null"))
@@ -64,7 +77,8 @@ export const isPossible = (how: ForeignWrite, { asked, body }: Sent, roots: Read
 export const write = (
   transport: Layer.Layer<Transport.Transport>,
   how: ForeignWrite,
-  { asked, body, path }: Sent
+  { asked, body, path }: Sent,
+  isRoot: boolean
 ): Effect.Effect<ReadonlyArray<Written>> =>
   Effect.gen(function* () {
     const { send } = yield* Transport.Transport
@@ -85,8 +99,21 @@ export const write = (
     const written = (path: string, text: string): ReadonlyArray<Written> => [{ how, path, object: parsed(text) }]
     switch (how) {
       case "other field": {
-        const answer = yield* patch(object, { metadata: { annotations: { [annotation]: "1" } } })
-        return answer.status === 200 ? written(object, answer.body) : []
+        const mark = { [annotation]: "1" }
+        let last = yield* patch(object, { metadata: { annotations: mark, labels: mark } })
+        if (last.status !== 200) return []
+        const { finalizers, resourceVersion } = Json.object(parsed(last.body).metadata)
+        // Only on a reconciled object: nothing removes this finalizer, so a child with it would stay.
+        const more = isRoot ? { metadata: { resourceVersion, finalizers: [...Json.list(finalizers), annotation] } } : {}
+        const conditions = [...Json.list(Json.at(parsed(last.body), "status", "conditions")), condition]
+        for (const [path, content] of [
+          [object, more],
+          ...(asked.subresource === "status" ? [[plain, { status: { conditions } }] as const] : [])
+        ] as const) {
+          const answer = Json.isEmpty(content) ? last : yield* patch(path, content)
+          if (answer.status === 200) last = answer
+        }
+        return written(object, last.body)
       }
       case "same field": {
         for (const content of alterations(parsed(body)).slice(0, 8)) {
@@ -130,6 +157,19 @@ export const undone = (written: Written, stored: Json.JsonObject | undefined): R
   return message === undefined ? [] : [{ oracle: "other clients keep what they wrote", message, objects }]
 }
 
+/** The marks of the other client, by their names in messages. */
+const marks: Readonly<Record<string, (object: Json.Json | undefined) => boolean>> = {
+  annotation: (object) => Json.at(object, "metadata", "annotations", annotation) === "1",
+  label: (object) => Json.at(object, "metadata", "labels", annotation) === "1",
+  finalizer: (object) => Json.list(Json.at(object, "metadata", "finalizers")).some(isMark),
+  condition: (object) => Json.list(Json.at(object, "status", "conditions")).some(isMark)
+}
+
+const lostOf = (written: Json.JsonObject | undefined, stored: Json.JsonObject): string | undefined => {
+  const lost = Object.entries(marks).find(([, isIn]) => isIn(written) && !isIn(stored))
+  return lost === undefined ? undefined : `the ${lost[0]} of another client is gone`
+}
+
 const undoing = (written: Written, stored: Json.JsonObject | undefined): string | undefined => {
   const { how, object } = written
   const before = Json.object(object?.metadata)
@@ -137,9 +177,7 @@ const undoing = (written: Written, stored: Json.JsonObject | undefined): string 
   const isSame = before.uid === now.uid
   switch (how) {
     case "other field":
-      return stored !== undefined && isSame && Json.at(now, "annotations", annotation) !== "1"
-        ? `the annotation ${annotation} of another client is gone`
-        : undefined
+      return stored !== undefined && isSame ? lostOf(object, stored) : undefined
     case "taken":
       if (stored === undefined || !isSame) return "the object of another client was deleted"
       return Json.list(now.ownerReferences).length > 0 ? "the object of another client has an owner now" : undefined

@@ -104,7 +104,12 @@ export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effe
     const view = { base: reference.base.saved, roots, storages: new Set([...roots, ...written]) }
     const actual = disturbed ?? reference
     const { end } = actual
-    const expected = { picture: Picture.of(reference.end.saved, view), changes: changesOf(reference.sent) }
+    const expected = {
+      picture: Picture.of(reference.end.saved, view),
+      changes: changesOf(reference.sent),
+      end: reference.end.moment,
+      base: reference.base.saved
+    }
     const violations = [
       ...judge(story, { steps: { [step]: expected }, view: { ...view, base: actual.base.saved } }, end)
     ]

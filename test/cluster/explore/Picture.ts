@@ -40,7 +40,6 @@ const volatile: { readonly [part: string]: ReadonlySet<string> } = {
     "time",
     "resourceVersion",
     "creationTimestamp",
-    "deletionTimestamp",
     "deletionGracePeriodSeconds",
     "generation",
     "selfLink",
@@ -111,7 +110,7 @@ interface Course {
 const normal = (value: Json.Json, name: string, course: Course, part = ""): Json.Json => {
   if (typeof value === "string") return textOf(value, course.names)
   if (Json.isList(value)) {
-    const items = value.map((item) => normal(item, "", course, part))
+    const items = value.filter((item) => !Foreign.isMark(item)).map((item) => normal(item, "", course, part))
     return isSet(name, items)
       ? items.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
       : items
@@ -125,8 +124,8 @@ const normal = (value: Json.Json, name: string, course: Course, part = ""): Json
     const isNewest = member === "observedGeneration" && inner === course.generation
     const made = isNewest ? "newest" : normal(inner, member, course, part === "" ? member : part)
     const isEmpty = Json.isList(made)
-      ? member === "conditions" && made.length === 0
-      : ["annotations", "status"].includes(member) && Json.isObject(made) && Json.isEmpty(made)
+      ? ["conditions", "finalizers"].includes(member) && made.length === 0
+      : ["annotations", "labels", "status"].includes(member) && Json.isObject(made) && Json.isEmpty(made)
     if (!isEmpty) members.push([member, made])
   }
   return Object.fromEntries(members)
@@ -139,6 +138,25 @@ const changed = (saved: Store.Saved, { base, storages }: View): ReadonlyArray<Js
     const known = new Set(base.storages[storage])
     return objects.filter((object) => !known.has(object))
   })
+
+/** The text of an object of the base that no longer exists. */
+const gone = JSON.stringify("deleted")
+
+/** Returns the objects of the base that no longer exist. */
+const goneOf = (saved: Store.Saved, { base, storages }: View) =>
+  [...storages].flatMap((storage) => {
+    const left = new Set((saved.storages[storage] ?? []).map(keyOf))
+    return (base.storages[storage] ?? [])
+      .map(keyOf)
+      .filter((key) => !left.has(key))
+      .map((key) => [key, gone] as const)
+  })
+
+/** Returns the kind and the name of an object: `ConfigMap default/shop`. */
+const keyOf = ({ kind, metadata }: Json.JsonObject): string => {
+  const { name = "", namespace } = Json.texts(metadata)
+  return `${Json.text(kind)} ${namespace === undefined ? name : `${namespace}/${name}`}`
+}
 
 /** Returns the picture of a saved state. */
 export const of = (saved: Store.Saved, view: View): Picture => {
@@ -162,7 +180,7 @@ export const of = (saved: Store.Saved, view: View): Picture => {
     ] as const
   })
   const picture = new Map<string, string>()
-  for (const [key, text] of texts.sort(([, one], [, other]) => (one < other ? -1 : 1))) {
+  for (const [key, text] of [...texts, ...goneOf(saved, view)].sort(([, one], [, other]) => (one < other ? -1 : 1))) {
     let free = key
     for (let number = 2; picture.has(free); number++) free = `${key} (${number})`
     picture.set(free, text)
@@ -186,6 +204,9 @@ const fieldsOf = (text: string | undefined): ReadonlyMap<string, string> => {
   return fields
 }
 
+const presence = (text: string | undefined): string | undefined =>
+  text === undefined ? undefined : text === gone ? "deleted" : "present"
+
 /** Returns the differences without the ignored fields. */
 export const differences = (
   expected: Picture,
@@ -198,7 +219,7 @@ export const differences = (
     if (one === other) continue
     if (ignore.some((field) => object.startsWith(`${field} `))) continue
     if (one === undefined || other === undefined) {
-      found.push({ object, path: "", expected: one && "present", actual: other && "present" })
+      found.push({ object, path: "", expected: presence(one), actual: presence(other) })
       continue
     }
     const [before, after] = [fieldsOf(one), fieldsOf(other)]

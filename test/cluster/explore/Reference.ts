@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Broken } from "./Broken.ts"
 import type { Witness } from "./Evidence.ts"
 import type { Schedule } from "./Fault.ts"
+import * as Left from "./Left.ts"
 import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
 import * as Refused from "./Refused.ts"
@@ -65,7 +66,7 @@ const changeOf = ({ asked, status }: Wire.Sent): ReadonlyArray<string> => {
   const change =
     status === 201 && asked.subresource === ""
       ? "created"
-      : asked.verb === "delete" && (status === 200 || status === 202)
+      : (asked.verb === "delete" || asked.verb === "deletecollection") && (status === 200 || status === 202)
         ? "deleted"
         : undefined
   const { collection, name, namespace } = asked
@@ -277,6 +278,11 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       picture: Picture.of(step.end.saved, view),
       changes: changesOf(step.sent)
     }))
+    const requests = steps.flatMap(({ sent }) => sent)
+    for (const [step, { end, start, witness }] of rested ? steps.entries() : []) {
+      if (!Left.hasRoots(start.saved, view)) continue
+      violations.push(...Violations.of({ step, faults: [] }, Left.broken(requests, end.saved, story, view), witness))
+    }
     const known = new Set(violations.map(({ message, oracle }) => `${oracle}\n${message}`))
     const { violations: found, witnesses } =
       rested && story.lasting ? yield* lasting(story, base, ends, { seed, view }) : { violations: [], witnesses: [] }

@@ -22,7 +22,10 @@ const refusalOf = ({ exchanges }: Attempt) =>
         .some((later) => later.error === undefined && pathOf(later.request.path) === pathOf(request.path))
   )
 
-/** Whether the status reports the error: a condition of this generation is False or Stalled, or the status contains the error. */
+/** Matches the types of conditions that are True while something is wrong. */
+const isNegative = /^Stalled$|Degraded|Failed|Failing|Error/
+
+/** Whether the status reports the error: a condition of this generation shows a problem, or the status contains the error. */
 const isReported = (object: Json.JsonObject, error: string): boolean => {
   const status = Json.object(object.status)
   const generation = Json.at(object, "metadata", "generation")
@@ -31,7 +34,8 @@ const isReported = (object: Json.JsonObject, error: string): boolean => {
     Json.list(status.conditions).some(
       (condition) =>
         isNew(condition) &&
-        Json.at(condition, "status") === (Json.at(condition, "type") === "Stalled" ? "True" : "False")
+        Json.at(condition, "status") ===
+          (isNegative.test(Json.text(Json.at(condition, "type")) ?? "") ? "True" : "False")
     ) ||
     (isNew(status) && JSON.stringify(status).includes(error))
   )

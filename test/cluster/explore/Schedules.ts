@@ -110,7 +110,7 @@ export const stateOf = ({ steps }: Reference, { faults, step }: Schedule): strin
   if (faults.length !== 1 || one?.fault._tag !== "Crash") return undefined
   const { fault, point } = one
   const found = steps[step]?.moments.find(({ request, when }) => request === point.at && when === fault.when)
-  return found === undefined ? undefined : `${step} ${found.moment.saved.revision}`
+  return found === undefined ? undefined : `${step} ${found.moment.saved.revision} ${found.moment.at}`
 }
 
 /** Matches the number in the identifier of a fault. */

@@ -7,11 +7,13 @@ import * as Disconnect from "@homeostat/runtime/client/Disconnect"
 import { infoOf, type Request } from "@homeostat/runtime/client/Request"
 import type { Response, Streaming } from "@homeostat/runtime/client/Response"
 import * as Transport from "@homeostat/runtime/client/Transport"
+import { Reconciliation } from "@homeostat/runtime/controller/Reconciliation"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { type Asked, askedOf } from "../RequestMatch.ts"
 import type { Fault, ForeignWrite, Planned, Point } from "./Fault.ts"
 import * as Views from "./Views.ts"
@@ -49,7 +51,9 @@ export interface Owner {
 
 /** The faults and counts of one world. */
 export interface Director {
-  /** The requests of all processes since the last `arm`. Watches, lists, Leases, Events and access reviews do not count. */
+  /**
+   * The requests of all processes since the last `arm`. Watches, lists of caches, Leases, Events and access reviews do not count.
+   */
   readonly sent: ReadonlyArray<Sent>
   /** The number of events of each watch since the last `arm`. */
   readonly events: ReadonlyMap<string, number>
@@ -93,10 +97,10 @@ const uncounted = new Set(["/api/v1/events", "/apis/events.k8s.io/v1/events", "/
 
 /** Whether the requests of a collection count. */
 export const counts = ({ collection, verb }: Asked): boolean =>
-  verb !== "watch" && verb !== "list" && !uncounted.has(collection) && !collection.includes("/selfsubject")
+  verb !== "watch" && !uncounted.has(collection) && !collection.includes("/selfsubject")
 
 /** Whether the request is a write. */
-export const writes = ({ asked }: Sent): boolean => asked.verb !== "get"
+export const writes = ({ asked: { verb } }: Sent): boolean => verb !== "get" && verb !== "list"
 
 /** Returns the storage of a collection: `apps/deployments` for `/apis/apps/v1/deployments`. */
 export const storageOf = (collection: string): string => {
@@ -240,11 +244,12 @@ export const make = (hooks: Hooks): Director => {
 
   const through = (owner: Owner, next: Transport.Transport["Type"]): Transport.Transport["Type"] => {
     const send = (request: Request) =>
-      Effect.suspend(() => {
+      Effect.withFiberRuntime<Response, ApiError.Transport | ApiError.Fenced>((fiber) => {
         if (owner.closed) return broken(request, "ECONNREFUSED")
         if (owner.dead) return Transport.abortable(request, Effect.never)
         const asked = askedOf(request)
-        if (!isArmed || !counts(asked)) return next.send(request)
+        const isCached = asked.verb === "list" && Option.isNone(Context.getOption(fiber.currentContext, Reconciliation))
+        if (!isArmed || !counts(asked) || isCached) return next.send(request)
         const { body, method, path } = request
         const at = hooks.now()
         const { name: process } = owner

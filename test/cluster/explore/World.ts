@@ -199,7 +199,10 @@ const make = (
       },
       foreign: (how, sent) =>
         Effect.when(
-          Effect.map(Foreign.write(ground.transport, how, sent), (written) => void foreign.push(...written)),
+          Effect.map(
+            Foreign.write(ground.transport, how, sent, roots.has(sent.asked.collection)),
+            (written) => void foreign.push(...written)
+          ),
           () => Foreign.isPossible(how, sent, roots)
         ),
       write: (sent, when) =>

@@ -53,6 +53,7 @@ export const oracles = {
   leader: "only the leader writes",
   defect: "no defect",
   lasting: "a process that keeps running ends each step as a new process does",
+  left: "nothing that the program created outlives the reconciled objects",
   past: "the end follows from the specs, not from the past",
   refusal: "a refused spec is reported on the object",
   fiber: "no fiber is left"
@@ -69,6 +70,8 @@ export interface Mutant {
   readonly mutant: Program
   readonly twin: Program
   readonly steps: ReadonlyArray<Step>
+  /** Creates objects of users before the program starts. */
+  readonly before?: Story["before"]
   /** Whether the state at rest depends on the specs only: see `Story`. */
   readonly fromSpecs?: boolean | undefined
 }
@@ -93,11 +96,12 @@ export const controller = <E, R>(
   })
 
 /** Returns the story of a program. */
-export const storyOf = (program: Program, { fromSpecs = false, steps }: Mutant): Story =>
+export const storyOf = (program: Program, { before, fromSpecs = false, steps }: Mutant): Story =>
   Explore.story({
     controllers: program(),
     manager: (settings) => Effect.suspend(() => Manager.launch(program(), settings)),
     steps,
+    before,
     fromSpecs,
     cluster: { kubelet: false, controllers: ["garbage-collector-controller"] }
   })

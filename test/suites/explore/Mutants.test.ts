@@ -6,11 +6,12 @@ import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import { crashes } from "./Crashes.ts"
 import { errors } from "./Errors.ts"
+import { leaks } from "./Leaks.ts"
 import { memories } from "./Memories.ts"
 import { isBy, type Mutant, storyOf } from "./Mutant.ts"
 import { others } from "./Others.ts"
 
-const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors]
+const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors, ...leaks]
 
 /** The mutants with a new combination of twin and story. */
 const distinct = mutants.filter(

@@ -214,7 +214,7 @@ const other = { namespace: "default", name: "w" }
 
 const swept: Mutant = {
   name: "deletes what belongs to an object that its cache does not have yet",
-  oracle: "count",
+  oracle: "end",
   fault: "Lag",
   mutant: () => [sweeper((name) => Effect.map(Cache.get(Volume, { ...other, name }), Option.isNone))],
   twin: () => [

@@ -1,0 +1,230 @@
+/** Mutants that leave objects, lose what others wrote, or hide an error. */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Access from "@homeostat/runtime/controller/Access"
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import * as Status from "@homeostat/runtime/controller/Status"
+import { ConfigMap, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import { Effect } from "effect"
+import { apply, controller, create, growth, key, keyOf, lifetime, type Mutant, plain, Volume } from "./Mutant.ts"
+
+const access = [Access.apply(ConfigMap), Access.list(ConfigMap)]
+
+const leaked: Mutant = {
+  name: "leaves a child without an owner reference",
+  oracle: "left",
+  fault: "none",
+  mutant: () => [
+    controller(
+      (volume) =>
+        Client.apply(ConfigMap, { metadata: keyOf(volume, "data"), data: { size: String(volume.spec.size) } }),
+      access
+    )
+  ],
+  twin: plain,
+  steps: lifetime
+}
+
+const generated: Mutant = {
+  name: "leaves a child with a generated name and without an owner reference",
+  oracle: "left",
+  fault: "none",
+  mutant: () => [
+    controller(
+      (volume) =>
+        volume.status?.child === undefined
+          ? Effect.flatMap(
+              Client.create(ConfigMap, { metadata: { namespace: "default", generateName: "v-" }, data: {} }),
+              ({ metadata }) => Status.update(volume, { child: metadata.name })
+            )
+          : Effect.void,
+      [Access.create(ConfigMap)]
+    )
+  ],
+  twin: plain,
+  steps: lifetime
+}
+
+const listed = Client.list(ConfigMap, { namespace: key.namespace })
+
+const counted = () => Effect.map(listed, ({ items }) => items.length)
+
+const blind: Mutant = {
+  name: "takes the error of a list for an empty list",
+  oracle: "end",
+  fault: "Refused",
+  mutant: () => [
+    controller(
+      (volume) =>
+        volume.status?.phase === undefined
+          ? Effect.flatMap(
+              Effect.orElseSucceed(counted(), () => 0),
+              (found) => Status.update(volume, { phase: found > 0 ? "Shared" : "Alone" })
+            )
+          : Effect.void,
+      access
+    )
+  ],
+  twin: () => [
+    controller(
+      (volume) =>
+        volume.status?.phase === undefined
+          ? Effect.flatMap(counted(), (found) => Status.update(volume, { phase: found > 0 ? "Shared" : "Alone" }))
+          : Effect.void,
+      access
+    )
+  ],
+  before: Client.create(ConfigMap, { metadata: { namespace: key.namespace, name: "other" }, data: {} }),
+  steps: [create()]
+}
+
+const users = { namespace: key.namespace, name: "users" }
+
+const emptied: Mutant = {
+  name: "deletes all objects with a label after an error",
+  oracle: "end",
+  fault: "Refused",
+  mutant: () => [
+    controller(
+      (volume) =>
+        Effect.catchAll(apply(volume, "data"), (error) =>
+          Effect.zipRight(
+            Client.deleteAll(ConfigMap, { namespace: key.namespace, labelSelector: "app=v" }),
+            Effect.fail(error)
+          )
+        ),
+      [Access.of(ConfigMap, ["deletecollection"])]
+    )
+  ],
+  twin: plain,
+  before: Client.create(ConfigMap, { metadata: { ...users, labels: { app: "v" } }, data: {} }),
+  steps: growth
+}
+
+const strayed: Mutant = {
+  name: "writes an object of another kind after an error",
+  oracle: "end",
+  fault: "Refused",
+  mutant: () => [
+    controller(
+      (volume) =>
+        Effect.catchAll(apply(volume, "data"), (error) =>
+          Effect.zipRight(
+            Client.patch(Secret, users, Patch.merge({ stringData: { failed: "yes" } })),
+            Effect.fail(error)
+          )
+        ),
+      [Access.patch(Secret)]
+    )
+  ],
+  twin: plain,
+  before: Client.create(Secret, { metadata: users, stringData: { a: "b" } }),
+  steps: growth
+}
+
+const stuck: Mutant = {
+  name: "leaves a deleted child with a finalizer that nothing removes",
+  oracle: "end",
+  fault: "ForeignWrite",
+  mutant: () => [
+    controller((volume) =>
+      Owned.apply(volume, ConfigMap, {
+        metadata: { name: keyOf(volume, "data").name, finalizers: ["explore.example.org/guard"] },
+        data: { size: String(volume.spec.size) }
+      })
+    )
+  ],
+  twin: plain,
+  steps: growth
+}
+
+const healthy = {
+  type: "Degraded",
+  status: "False",
+  reason: "AsExpected",
+  message: "",
+  lastTransitionTime: "2026-01-01T00:00:00Z"
+} as const
+
+const silent: Mutant = {
+  name: "reports a condition Degraded with status False for a rejected spec",
+  oracle: "refusal",
+  fault: "none",
+  mutant: () => [
+    controller((volume) =>
+      Effect.zipRight(
+        Effect.catchTag(apply(volume, "data", { [volume.spec.note ?? "note"]: "" }), "Invalid", () => Effect.void),
+        Status.update(volume, { conditions: [healthy] })
+      )
+    )
+  ],
+  twin: () => [
+    controller((volume) =>
+      Effect.catchTag(apply(volume, "data", { [volume.spec.note ?? "note"]: "" }), "Invalid", () =>
+        Status.update(volume, { conditions: [{ ...healthy, status: "True" }] })
+      )
+    )
+  ],
+  steps: [create({ size: 3, note: "a/b" })]
+}
+
+const guard = "explore.example.org/own"
+
+const alone: Mutant = {
+  name: "replaces the finalizers of others by its own",
+  oracle: "others",
+  fault: "ForeignWrite",
+  mutant: () => [
+    controller(
+      ({ metadata: { finalizers } }) =>
+        finalizers?.includes(guard) === true
+          ? Effect.void
+          : Client.patch(Volume, key, Patch.merge({ metadata: { finalizers: [guard] } })),
+      [Access.patch(Volume)]
+    )
+  ],
+  twin: () => [
+    controller(
+      ({ metadata: { finalizers = [], resourceVersion } }) =>
+        finalizers.includes(guard)
+          ? Effect.void
+          : Client.patch(
+              Volume,
+              key,
+              Patch.merge({ metadata: { resourceVersion, finalizers: [...finalizers, guard] } })
+            ),
+      [Access.patch(Volume)]
+    )
+  ],
+  steps: [create()]
+}
+
+const labelled = (patch: (size: string) => Patch.Patch) => () => [
+  controller(
+    ({ metadata: { labels }, spec }) =>
+      labels?.size === String(spec.size) ? Effect.void : Client.patch(Volume, key, patch(String(spec.size))),
+    [Access.patch(Volume)]
+  )
+]
+
+const relabelled: Mutant = {
+  name: "replaces the labels of others by its own",
+  oracle: "others",
+  fault: "ForeignWrite",
+  mutant: labelled((size) => Patch.json([{ op: "add", path: "/metadata/labels", value: { size } }])),
+  twin: labelled((size) => Patch.merge({ metadata: { labels: { size } } })),
+  steps: growth
+}
+
+/** The mutants. */
+export const leaks: ReadonlyArray<Mutant> = [
+  leaked,
+  generated,
+  blind,
+  emptied,
+  strayed,
+  stuck,
+  silent,
+  alone,
+  relabelled
+]
