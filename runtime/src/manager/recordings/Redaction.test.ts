@@ -71,6 +71,8 @@ test("Variables of containers with names of secrets are hidden", () => {
   expect(hidden({ kind: "Pod", spec: { containers: [{ env }] } })).not.toContain("hunter2")
   const plain = { env: [{ name: "KEYS", value: "a,b" }] }
   expect(JSON.parse(hidden(plain))).toEqual(plain)
+  const annotations = { "kubectl.kubernetes.io/last-applied-configuration": `${JSON.stringify(plain)}\n`, a: "b" }
+  expect(JSON.parse(hidden({ metadata: { annotations } }))).toEqual({ metadata: { annotations } })
 })
 
 test("Fields with names of secrets and texts that look like secrets are hidden, and nothing else", () => {

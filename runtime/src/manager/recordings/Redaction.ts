@@ -1,16 +1,21 @@
 /**
  * Replaces the secrets of a recording by texts of the same length, so that code that looks for a value still finds one.
  *
- * It replaces the `data` and `stringData` of Secrets, and the copies of these values that `SecretValues` finds in other objects. It also
- * replaces the fields and texts that `Secrecy` detects.
+ * It replaces the `data` and `stringData` of Secrets, and the fields and variables with names of secrets. It also replaces the copies of these
+ * values that `SecretValues` finds in other objects, and the texts that `Secrecy` detects.
  */
 import * as Secrecy from "../../telemetry/Secrecy.ts"
 import * as SecretValues from "../../telemetry/SecretValues.ts"
 
 /** The redaction of one recording. */
 export interface Redaction {
-  /** Notes the values of a Secret, or of the Secrets in a list. `isSecret`: the value is a Secret without a `kind`. */
+  /**
+   * Notes the values of a Secret, or of the Secrets in a list, and of fields and variables with names of secrets. `isSecret`: the value is a
+   * Secret without a `kind`.
+   */
   readonly learn: (value: unknown, isSecret: boolean) => void
+  /** Notes a word that the recording shows, such as the name of an object. */
+  readonly spare: (word: string | undefined) => void
   /** A copy without secrets. */
   readonly hide: (value: unknown, isSecret: boolean) => unknown
   /** A text without secrets. */
@@ -61,6 +66,13 @@ export const make = (): Redaction => {
     return shown
   }
 
+  /** The annotation of `kubectl apply` has the object as JSON. */
+  const applied = (value: string): string => {
+    const before = count
+    const shown = hide(SecretValues.jsonOf(value), false)
+    return typeof shown === "string" ? shown : count === before ? value : JSON.stringify(shown)
+  }
+
   const member = (key: string, value: unknown, parent: Fields, isSecret: boolean): unknown => {
     if (isSecret && key === "data") return blank(value, asBase64)
     if (isSecret && key === "stringData") return blank(value, asText)
@@ -77,6 +89,7 @@ export const make = (): Redaction => {
     if (key === "value" && typeof parent.name === "string" && SecretValues.secretVariable.test(parent.name)) {
       return blank(value, asText)
     }
+    if (key === lastApplied && typeof value === "string") return applied(value)
     if (references.has(key) && typeof value === "string") return value
     return hide(value, isSecret && (key === "metadata" || key === "items"))
   }
@@ -89,5 +102,10 @@ export const make = (): Redaction => {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, member(key, each, value, secret)]))
   }
 
-  return { learn: values.learn, hide, text, count: () => count }
+  const learn: Redaction["learn"] = (value, isSecret) => {
+    values.learn(value, isSecret)
+    values.learnNamed(value)
+  }
+
+  return { learn, spare: values.spare, hide, text, count: () => count }
 }
