@@ -21,9 +21,9 @@ const hidden = (value: unknown, isSecret = false): string => {
 }
 
 describe("Secrets", () => {
-  test("have values of the same length, and base64 stays base64", () => {
+  test("have values of the same length, and base64 stays base64 of the text that replaces copies", () => {
     const shown = JSON.parse(hidden(secret))
-    expect(shown.data).toEqual({ password: base64("correct horse").replaceAll(/[^=]/g, "A"), empty: "" })
+    expect(shown.data).toEqual({ password: base64("xxxxxxxxxxxxx"), empty: "" })
     expect(Buffer.from(shown.data.password, "base64")).toHaveLength("correct horse".length)
     expect(shown.stringData).toEqual({ plain: "xxxxxxxxxxxxxx" })
     expect(shown.metadata).toMatchObject({ name: "key", annotations: { a: "b" } })
