@@ -220,7 +220,7 @@ export const make = <R, E>(
       }),
       writes: sorted(writes, controllers).map((write) => ({
         ...write,
-        fields: Fields.withoutCopies(write.fields, secrets)
+        fields: Fields.withoutSecrets(write.fields, secrets)
       })),
       unknown: sorted(
         [

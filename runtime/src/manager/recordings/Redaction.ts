@@ -79,15 +79,11 @@ export const make = (): Redaction => {
     if (isSecret && key === "annotations" && isFields(value) && lastApplied in value) {
       return hide({ ...value, [lastApplied]: blank(value[lastApplied], asText) }, false)
     }
-    if (Secrecy.isSecretField(key, value)) return blank(value, asText)
+    if (SecretValues.isSecretMember(key, value, parent)) return blank(value, asText)
     // An operation of a JSON patch.
     if (key === "value" && typeof parent.op === "string") {
       if (isSecret && SecretValues.isSecretsData(parent.path)) return blank(value, asBase64)
-      if (Secrecy.isSecretField(lastPart(parent.path), value)) return blank(value, asText)
-    }
-    // A variable of a container, or a header of a probe.
-    if (key === "value" && typeof parent.name === "string" && SecretValues.secretVariable.test(parent.name)) {
-      return blank(value, asText)
+      if (SecretValues.isSecretMember(lastPart(parent.path), value, {})) return blank(value, asText)
     }
     if (key === lastApplied && typeof value === "string") return applied(value)
     if (references.has(key) && typeof value === "string") return value
