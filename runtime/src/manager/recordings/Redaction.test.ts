@@ -75,6 +75,15 @@ test("Variables of containers with names of secrets are hidden", () => {
   expect(JSON.parse(hidden({ metadata: { annotations } }))).toEqual({ metadata: { annotations } })
 })
 
+test("An annotation of kubectl apply with very deep JSON has no values at the depth", () => {
+  const nested = `${"[".repeat(50_000)}"hunter2"${"]".repeat(50_000)}`
+  for (const text of [nested, `{"password":["x",${nested}]}`]) {
+    const shown = hidden({ metadata: { annotations: { "kubectl.kubernetes.io/last-applied-configuration": text } } })
+    expect(shown).toContain("[[[null]]]")
+    expect(shown).not.toContain("hunter2")
+  }
+})
+
 test("Fields with names of secrets and texts that look like secrets are hidden, and nothing else", () => {
   const object = {
     spec: { password: "hunter2", tokens: 3, url: "https://user:hunter2@example.com/", image: "nginx:1" }

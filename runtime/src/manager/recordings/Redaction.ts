@@ -39,6 +39,9 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 /** The fields by which objects refer to each other. */
 const references = new Set(["apiVersion", "kind", "name", "namespace", "uid", "resourceVersion", "generateName"])
 
+/** The depth of the deepest object that is shown: deeper than the schema of a kind. */
+const deepest = 256
+
 /** The last part of a JSON pointer. */
 const lastPart = (path: unknown): string => (typeof path === "string" ? path.slice(path.lastIndexOf("/") + 1) : "")
 
@@ -47,15 +50,21 @@ export const make = (): Redaction => {
   const values = SecretValues.make()
   let count = 0
 
+  const omitted = (): null => {
+    count++
+    return null
+  }
+
   /** All texts in a value. */
-  const blank = (value: unknown, as: (text: string) => string): unknown => {
+  const blank = (value: unknown, as: (text: string) => string, depth = 0): unknown => {
+    if (depth > deepest) return omitted()
     if (typeof value === "string") {
       if (value !== "") count++
       return as(value)
     }
-    if (Array.isArray(value)) return value.map((item) => blank(item, as))
+    if (Array.isArray(value)) return value.map((item) => blank(item, as, depth + 1))
     return isFields(value)
-      ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, blank(each, as)]))
+      ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, blank(each, as, depth + 1)]))
       : value
   }
 
@@ -67,17 +76,17 @@ export const make = (): Redaction => {
   }
 
   /** The annotation of `kubectl apply` has the object as JSON. */
-  const applied = (value: string): string => {
+  const applied = (value: string, depth: number): string => {
     const before = count
-    const shown = hide(SecretValues.jsonOf(value), false)
+    const shown = inside(SecretValues.jsonOf(value), false, depth)
     return typeof shown === "string" ? shown : count === before ? value : JSON.stringify(shown)
   }
 
-  const member = (key: string, value: unknown, parent: Fields, isSecret: boolean): unknown => {
+  const member = (key: string, value: unknown, parent: Fields, isSecret: boolean, depth: number): unknown => {
     if (isSecret && key === "data") return blank(value, asBase64)
     if (isSecret && key === "stringData") return blank(value, asText)
     if (isSecret && key === "annotations" && isFields(value) && lastApplied in value) {
-      return hide({ ...value, [lastApplied]: blank(value[lastApplied], asText) }, false)
+      return inside({ ...value, [lastApplied]: blank(value[lastApplied], asText) }, false, depth)
     }
     if (SecretValues.isSecretMember(key, value, parent)) return blank(value, asText)
     // An operation of a JSON patch.
@@ -85,17 +94,20 @@ export const make = (): Redaction => {
       if (isSecret && SecretValues.isSecretsData(parent.path)) return blank(value, asBase64)
       if (SecretValues.isSecretMember(lastPart(parent.path), value, {})) return blank(value, asText)
     }
-    if (key === lastApplied && typeof value === "string") return applied(value)
+    if (key === lastApplied && typeof value === "string") return applied(value, depth)
     if (references.has(key) && typeof value === "string") return value
-    return hide(value, isSecret && (key === "metadata" || key === "items"))
+    return inside(value, isSecret && (key === "metadata" || key === "items"), depth)
   }
 
-  const hide: Redaction["hide"] = (value, isSecret) => {
+  const inside = (value: unknown, isSecret: boolean, depth: number): unknown => {
+    if (depth > deepest) return omitted()
     if (typeof value === "string") return text(value)
-    if (Array.isArray(value)) return value.map((item) => hide(item, isSecret))
+    if (Array.isArray(value)) return value.map((item) => inside(item, isSecret, depth + 1))
     if (!isFields(value)) return value
     const secret = isSecret || value.kind === "Secret" || value.kind === "SecretList"
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, member(key, each, value, secret)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, member(key, each, value, secret, depth + 1)])
+    )
   }
 
   const learn: Redaction["learn"] = (value, isSecret) => {
@@ -103,5 +115,5 @@ export const make = (): Redaction => {
     values.learnNamed(value)
   }
 
-  return { learn, spare: values.spare, hide, text, count: () => count }
+  return { learn, spare: values.spare, hide: (value, isSecret) => inside(value, isSecret, 0), text, count: () => count }
 }
