@@ -101,13 +101,76 @@ test("The values of fields and variables with names of secrets are hidden", () =
   ])
 })
 
-test("Fields.withoutCopies hides values at any depth", () => {
+test("The values of fields and variables with names of secrets are hidden in a list or an object that is one change", () => {
+  const env = [
+    { name: "DB_PASSWORD", value: "x" },
+    { name: "A", value: "y" }
+  ]
+  const hiddenEnv = [
+    { name: "DB_PASSWORD", value: "<redacted>" },
+    { name: "A", value: "y" }
+  ]
+  const from = { env: [], login: null, pair: "none", again: [...env, ...env], json: "none" }
+  const to = {
+    env,
+    login: { password: "x", user: "y" },
+    pair: { token: "x", tokens: 3 },
+    nested: [[{ password: ["x"] }]],
+    again: [],
+    json: `${JSON.stringify({ env })}\n`,
+    open: '{ "env": [] }',
+    deep: `${"[".repeat(50_000)}${"]".repeat(50_000)}`
+  }
+  const { deep, ...fields } = Object.fromEntries(
+    Fields.between("Thing", { spec: from }, { spec: to }).map(({ path, from, to }) => [path.slice(5), [from, to]])
+  )
+  expect(fields).toEqual({
+    env: [[], hiddenEnv],
+    login: [null, { password: "<redacted>", user: "y" }],
+    pair: ["none", { token: "<redacted>", tokens: 3 }],
+    nested: [undefined, [[{ password: "<redacted>" }]]],
+    again: [[...hiddenEnv, ...hiddenEnv], []],
+    json: ["none", JSON.stringify({ env: hiddenEnv })],
+    open: [undefined, '{ "env": [] }']
+  })
+  expect(JSON.stringify(deep)).toContain("<redacted>")
+  expect(Fields.of("Thing", { spec: { env: [...env, ...env] } })).toEqual([
+    { path: "spec.env", to: [...hiddenEnv, ...hiddenEnv] }
+  ])
+})
+
+test("The names of fields with secrets may have words before", () => {
+  const data = { DB_PASSWORD: "x", adminPassword: "x", existingSecret: "shop-login", "app.api-key": "x", keys: "a" }
+  expect(Fields.of("ConfigMap", { data })).toEqual([
+    { path: "data.DB_PASSWORD", to: "<redacted>" },
+    { path: "data.adminPassword", to: "<redacted>" },
+    { path: "data.existingSecret", to: "shop-login" },
+    { path: "data.keys", to: "a" },
+    { path: "data[app.api-key]", to: "<redacted>" }
+  ])
+})
+
+test("Fields.withoutSecrets hides texts that look like secrets, and copies of which these are a part", () => {
+  const fields = [
+    { path: "spec.url", from: "postgres://u:pw@db/x", to: ["--password=hunter2 x", "Bearer abcdef0123456789"] },
+    { path: "spec.line", to: "password=correct horse" },
+    { path: "spec.long", to: "a ".repeat(10_000) }
+  ]
+  const replaced = (text: string) => text.replaceAll("correct horse", "<redacted>")
+  expect(Fields.withoutSecrets(fields, { replaced })).toEqual([
+    { path: "spec.url", from: "postgres://<redacted>@db/x", to: ["--password=<redacted> x", "Bearer <redacted>"] },
+    { path: "spec.line", to: "password=<redacted>" },
+    { path: "spec.long", to: "a ".repeat(10_000) }
+  ])
+})
+
+test("Fields.withoutSecrets hides values at any depth", () => {
   const fields = [
     { path: "data.a", from: "a secret value", to: [{ b: "secret value" }, 1, null] },
     { path: "data.b", to: "open" }
   ]
   const replaced = (text: string) => text.replaceAll("secret value", "*")
-  expect(Fields.withoutCopies(fields, { replaced })).toEqual([
+  expect(Fields.withoutSecrets(fields, { replaced })).toEqual([
     { path: "data.a", from: "a *", to: [{ b: "*" }, 1, null] },
     { path: "data.b", to: "open" }
   ])

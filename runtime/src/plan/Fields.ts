@@ -2,7 +2,7 @@
  * The fields of an object that a write changes, by path: `spec.template.spec.containers[app].image`.
  *
  * The fields that only the API server sets do not count, such as `metadata.resourceVersion`. The values of Secrets are hidden, and those of
- * fields and variables with names such as `password`. {@link withoutCopies} hides copies of the values of Secrets.
+ * fields and variables with names such as `password`. {@link withoutSecrets} hides copies of the values of Secrets.
  */
 import * as Drift from "../controller/Drift.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
@@ -82,34 +82,50 @@ const compare = (from: Drift.Json | undefined, to: Drift.Json | undefined, path:
 
 const isSecretValue = ({ path }: Field): boolean => /^(data|stringData)\b/.test(path)
 
-const hide = (field: Field): Field => ({
-  path: field.path,
-  ...(field.from !== undefined && { from: Secrecy.hidden }),
-  ...(field.to !== undefined && { to: Secrecy.hidden })
-})
-
 /** The annotation of `kubectl apply` repeats the object, with all its values. */
 const lastApplied = "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]"
 
-/** The name of the field at a path, or that of the variable whose `value` it is. */
-const nameAt = (path: string): string => {
-  const named = isVariable(path) ? path.slice(0, -".value".length) : path
-  return named.endsWith("]") ? named.slice(named.lastIndexOf("[") + 1, -1) : named.slice(named.lastIndexOf(".") + 1)
-}
-
-const isVariable = (path: string): boolean => path.endsWith("].value")
+/** The last name of a path. */
+const lastOf = (path: string): string =>
+  path.endsWith("]") ? path.slice(path.lastIndexOf("[") + 1, -1) : path.slice(path.lastIndexOf(".") + 1)
 
 const isNamedSecret = ({ from, path, to }: Field): boolean => {
-  const name = nameAt(path)
-  return isVariable(path)
-    ? SecretValues.secretVariable.test(name)
-    : Secrecy.isSecretField(name, from) || Secrecy.isSecretField(name, to)
+  const parent = path.endsWith("].value") ? { name: lastOf(path.slice(0, -".value".length)) } : {}
+  return [from, to].some((value) => SecretValues.isSecretMember(lastOf(path), value, parent))
 }
+
+/** The depth of the deepest value that is shown. */
+const deepest = 100
+
+/** A value without the values of fields and variables with names of secrets, at any depth, and in a text that is JSON. */
+const withoutNamed = (value: Drift.Json | undefined, depth = 0): Drift.Json | undefined => {
+  if (depth > deepest) return Secrecy.hidden
+  if (typeof value === "string") {
+    const { json } = Drift.json({ json: SecretValues.jsonOf(value) })
+    if (json === undefined || json === value) return value
+    const shown = withoutNamed(json, depth + 1) ?? null
+    return Drift.equal(json, shown) ? value : JSON.stringify(shown)
+  }
+  if (isList(value)) return value.map((item) => withoutNamed(item, depth + 1) ?? null)
+  if (!Drift.isRecord(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      SecretValues.isSecretMember(key, member, value) ? Secrecy.hidden : withoutNamed(member, depth + 1)
+    ])
+  )
+}
+
+const changed = ({ from, path, to }: Field, change: (value: Drift.Json) => Drift.Json | undefined): Field => ({
+  path,
+  ...(from !== undefined && { from: change(from) }),
+  ...(to !== undefined && { to: change(to) })
+})
 
 const hidden = (kind: string, fields: ReadonlyArray<Field>): ReadonlyArray<Field> => {
   const isSecret = (field: Field): boolean =>
     isNamedSecret(field) || (kind === "Secret" && (isSecretValue(field) || field.path === lastApplied))
-  return fields.some(isSecret) ? fields.map((field) => (isSecret(field) ? hide(field) : field)) : fields
+  return fields.map((field) => changed(field, isSecret(field) ? () => Secrecy.hidden : (value) => withoutNamed(value)))
 }
 
 const without = (value: Drift.Json | undefined, replaced: (text: string) => string): Drift.Json | undefined => {
@@ -120,17 +136,18 @@ const without = (value: Drift.Json | undefined, replaced: (text: string) => stri
     : value
 }
 
-/** The fields without copies of the values of Secrets. */
-export const withoutCopies = (
+/** The fields without copies of the values of Secrets, and without texts that look like secrets. */
+export const withoutSecrets = (
   fields: ReadonlyArray<Field>,
   values: Pick<SecretValues.SecretValues, "replaced">
 ): ReadonlyArray<Field> => {
-  const replaced = (text: string): string => values.replaced(text, () => Secrecy.hidden)
-  return fields.map(({ from, path, to }) => ({
-    path,
-    ...(from !== undefined && { from: without(from, replaced) }),
-    ...(to !== undefined && { to: without(to, replaced) })
-  }))
+  // The copies first: a mask may replace only a part of one.
+  const shown = (text: string): string =>
+    Secrecy.masked(
+      values.replaced(text, () => Secrecy.hidden),
+      Number.MAX_SAFE_INTEGER
+    )
+  return fields.map((field) => changed(field, (value) => without(value, shown)))
 }
 
 /** API servers return the members of an object in different orders. */

@@ -5,6 +5,7 @@ import * as Simulation from "@homeostat/testkit/Simulation"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -43,6 +44,8 @@ const Site = CustomResource.make({
   spec: Schema.Struct({ size: Schema.optionalWith(Schema.Int, { default: () => 1 }) }),
   status: Schema.Struct({ size: Schema.optionalWith(Schema.Int, { exact: true }) })
 })
+
+class Quoting extends Data.TaggedError("Quoting")<{ readonly message: string }> {}
 
 class NoLuck extends Data.TaggedError("NoLuck") {
   override get message(): string {
@@ -276,6 +279,33 @@ describe("A plan", () => {
         { reason: "the reconcile fails: no login: password=<redacted>" }
       ])
       expect((yield* plan([final])).problems).toMatchObject([{ message: "no login: password=<redacted>" }])
+    })
+  )
+
+  scene("hides values of Secrets that another reconcile has read in errors and reasons", ({ plan }) =>
+    Effect.gen(function* () {
+      const value = "correct horse battery"
+      yield* create
+      yield* Client.create(Site, { metadata: { ...key, name: "b" }, spec: {} })
+      yield* Client.create(Secret, { metadata: { ...key, name: "s" }, stringData: { word: value } })
+      const word = yield* Deferred.make<string>()
+      const copying = (act: (text: string) => Effect.Effect<unknown, Error>) =>
+        controller<unknown>(
+          ({ metadata }) =>
+            Effect.gen(function* () {
+              if (metadata.name === "b") return yield* Effect.as(Effect.flatMap(Deferred.await(word), act), Result.done)
+              const { data } = yield* Client.get(Secret, { ...key, name: "s" })
+              yield* Deferred.succeed(word, `password=${atob(data?.word ?? "")}`)
+              return Result.done
+            }),
+          { access: [Access.get(Secret)] }
+        )
+      const final = yield* plan([copying((message) => new TerminalError({ message }))])
+      expect(final.problems).toMatchObject([{ message: "password=<redacted>" }])
+      const failing = yield* plan([copying((message) => new Quoting({ message }))])
+      expect(failing.unknown).toMatchObject([{ reason: "the reconcile fails: password=<redacted>" }])
+      const ended = yield* plan([copying((message) => Outside.effect(message, Effect.void))])
+      expect(ended.unknown).toMatchObject([{ reason: expect.stringMatching(/: password=<redacted>$/) }])
     })
   )
 

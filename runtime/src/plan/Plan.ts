@@ -27,6 +27,7 @@ import type { Runner } from "../controller/Runner.ts"
 import * as Manager from "../manager/Manager.ts"
 import type * as CustomResource from "../resource/CustomResource.ts"
 import * as Time from "../resource/Time.ts"
+import * as Secrecy from "../telemetry/Secrecy.ts"
 import * as SecretValues from "../telemetry/SecretValues.ts"
 import * as Definitions from "./Definitions.ts"
 import * as Endings from "./Endings.ts"
@@ -201,10 +202,12 @@ export const make = <R, E>(
     const { late, runners, unstarted, waiting } = yield* Effect.raceFirst(planned, Deferred.await(failure))
     const isKnown = (reconcile: Endings.Reconcile) => endings.reasonOf(reconcile) === undefined
     const failures = rest.failures().filter(([reconcile]) => isKnown(reconcile))
+    // A controller may copy a value of a Secret that another reconcile has read.
+    const shown = (text: string): string => Secrecy.masked(secrets.replaced(text, () => Secrecy.hidden))
     const named = ([{ controller, ...reconcile }, { message }]: (typeof failures)[number]) => ({
       controller,
       object: Endings.objectOf({ controller, ...reconcile }),
-      message
+      message: shown(message)
     })
     return {
       server: live.server,
@@ -220,12 +223,12 @@ export const make = <R, E>(
       }),
       writes: sorted(writes, controllers).map((write) => ({
         ...write,
-        fields: Fields.withoutCopies(write.fields, secrets)
+        fields: Fields.withoutSecrets(write.fields, secrets)
       })),
       unknown: sorted(
         [
           ...unstarted,
-          ...endings.all(),
+          ...endings.all().map(({ reason, ...rest }) => ({ ...rest, reason: shown(reason) })),
           ...failures
             .filter(([, { isFinal }]) => !isFinal)
             .map(named)

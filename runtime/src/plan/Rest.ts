@@ -5,7 +5,6 @@ import type * as Scope from "effect/Scope"
 import type { Informer } from "../cache/Cache.ts"
 import { type Attempt, messageOf, type Observer } from "../controller/Attempt.ts"
 import type { Runner } from "../controller/Runner.ts"
-import * as Secrecy from "../telemetry/Secrecy.ts"
 import type { Endings, Reconcile } from "./Endings.ts"
 
 /** A failing attempt is repeated this often, if its delay is short. */
@@ -39,7 +38,7 @@ export interface Rest {
 
 /** The failure of a reconcile. */
 export interface Failure {
-  /** Without texts that look like secrets. */
+  /** Without the secrets of the attempt. The plan hides other secrets, and then texts that look like secrets. */
   readonly message: string
   /** Whether the manager would not repeat the attempt before the next change. */
   readonly isFinal: boolean
@@ -48,10 +47,10 @@ export interface Failure {
 const failureOf = ({ next, outcome, secrets }: Attempt): Failure | undefined => {
   switch (outcome._tag) {
     case "Terminal":
-      return { message: Secrecy.masked(secrets.hide(messageOf(outcome.error))), isFinal: true }
+      return { message: secrets.hide(messageOf(outcome.error)), isFinal: true }
     case "Failed":
     case "Unreachable":
-      return { message: Secrecy.masked(secrets.hide(messageOf(outcome.error))), isFinal: next._tag === "GiveUp" }
+      return { message: secrets.hide(messageOf(outcome.error)), isFinal: next._tag === "GiveUp" }
     default:
       return undefined
   }

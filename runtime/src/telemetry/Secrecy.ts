@@ -64,7 +64,7 @@ const isFields = (value: unknown): value is Fields =>
 const isText = (value: unknown): boolean => typeof value === "string" && value !== ""
 
 /** Whether the type of a value can be that of a secret: a number is not a secret. */
-const isSecret = (value: unknown): boolean => isText(value) || (Array.isArray(value) && value.some(isText))
+export const isSecret = (value: unknown): boolean => isText(value) || (Array.isArray(value) && value.some(isText))
 
 const all = (fields: Fields): Fields => Object.fromEntries(Object.keys(fields).map((key) => [key, hidden]))
 

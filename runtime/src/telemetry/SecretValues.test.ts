@@ -57,7 +57,10 @@ describe("The values of a Secret in a text", () => {
 test("Values of fields and variables with names of secrets are replaced", () => {
   const values = SecretValues.make()
   values.learnNamed({
-    spec: { password: "correct-horse", env: [{ name: "DB_PASSWORD", value: "battery-staple" }], image: "nginx:1.27.3" }
+    spec: { password: "correct-horse", env: [{ name: "DB_PASSWORD", value: "battery-staple" }], image: "nginx:1.27.3" },
+    data: { API_TOKEN: "paper-clip", existingSecret: "shop-login" },
+    headers: [{ name: "Authorization", value: "rubber-duck" }]
   })
   expect(values.replaced("correct-horse battery-staple nginx:1.27.3", () => "*")).toBe("* * nginx:1.27.3")
+  expect(values.replaced("paper-clip shop-login rubber-duck", () => "*")).toBe("* shop-login *")
 })

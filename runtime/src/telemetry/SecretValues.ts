@@ -45,7 +45,20 @@ export const isSecretsData = (path: unknown): boolean =>
   typeof path === "string" && /^\/(data|stringData)(\/|$)/.test(path)
 
 /** The ends of names of variables with a secret, such as `DB_PASSWORD`. */
-export const secretVariable = /(password|passwd|secret|token|(access|account|api|private|shared)[-_]?key)$/i
+const secretVariable = /(password|passwd|secret|token|(access|account|api|private|shared)[-_]?key)$/i
+
+/** The ends of names of fields with the name of a Secret, such as `existingSecret`. */
+const reference = /[a-z]Secret$/
+
+/** Whether a variable or a header is secret by its name: the name is that of a secret, and the value is a text or has texts. */
+export const isSecretVariable = (name: string, value: unknown): boolean =>
+  Secrecy.isSecretField(name, value) || (Secrecy.isSecret(value) && secretVariable.test(name))
+
+/** Whether a member of an object is secret by its name, or by the name of the variable whose `value` it is. */
+export const isSecretMember = (name: string, value: unknown, parent: Fields): boolean =>
+  name === "value" && typeof parent.name === "string"
+    ? isSecretVariable(parent.name, value)
+    : Secrecy.isSecretField(name, value) || (isSecretVariable(name, value) && !reference.test(name))
 
 /** The depth of the deepest field that is searched. */
 const deepest = 32
@@ -137,8 +150,7 @@ export const make = (): SecretValues => {
     }
     if (!isFields(value)) return
     for (const [name, each] of Object.entries(value)) {
-      const isVariable = name === "value" && typeof value.name === "string" && secretVariable.test(value.name)
-      if (isVariable || Secrecy.isSecretField(name, each)) texts(each)
+      if (isSecretMember(name, each, value)) texts(each)
       else walk(each, depth + 1)
     }
   }

@@ -236,11 +236,7 @@ export const entriesOf = ({ memory }: Document): Entries => ({
   unserved: new Set(memory.unserved)
 })
 
-/** Whether a body may have a Secret. Other bodies need not be parsed. */
-const mayHaveSecret = (body: string | undefined, isSecret: boolean): boolean =>
-  body !== undefined && (isSecret || body.includes('"Secret'))
-
-/** The redaction that knows the Secrets of a recording. */
+/** The redaction that knows the secrets of a recording. */
 const redactionOf = (
   { requests }: Pick<Recorded, "requests">,
   objects: ReadonlyMap<KubernetesObject, boolean>
@@ -249,9 +245,9 @@ const redactionOf = (
   for (const [object, isSecret] of objects) redaction.learn(object, isSecret)
   for (const { request, response } of requests) {
     const isSecret = isSecretPath(request.path)
-    for (const body of [request.body, response?.body]) {
-      if (mayHaveSecret(body, isSecret)) redaction.learn(jsonOf(body), isSecret)
-    }
+    for (const body of [request.body, response?.body]) redaction.learn(jsonOf(body), isSecret)
+    // The recording shows the path. A field such as `secret` may have the same name.
+    for (const part of request.path.split(/[/?]/)) redaction.spare(part)
   }
   return redaction
 }

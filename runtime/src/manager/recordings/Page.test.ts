@@ -174,6 +174,42 @@ describe("A value of a Secret that the attempt read", () => {
   })
 })
 
+test("A value of a variable with the name of a secret is in no part of a recording", async () => {
+  const value = "correct horse battery"
+  const spec = { env: [{ name: "DB_PASSWORD", value }], args: ["--db", value], secret: "shop-login" }
+  const lastApplied = JSON.stringify({ spec: { env: [{ name: "DB_PASSWORD", value: "short" }], args: [value] } })
+  const annotations = { "kubectl.kubernetes.io/last-applied-configuration": lastApplied }
+  const widget = { metadata: { ...metadata, annotations }, spec }
+  const pod = JSON.stringify({ kind: "Pod", spec: { env: [{ name: "API_TOKEN", value: "battery staple" }] } })
+  const [read, event] = ["/api/v1/namespaces/default/secrets/shop-login", "/api/v1/namespaces/default/events"]
+  const request = { template: "/x", headers: {}, repeatable: true }
+  const exchanges = [
+    AttemptFixture.exchange({ answer: Exit.succeed({ status: 200, headers: new Headers(), body: pod }) }),
+    AttemptFixture.exchange({ request: { ...request, method: "GET", path: read } }),
+    AttemptFixture.exchange({
+      request: { ...request, method: "POST", path: event, body: '{"message":"battery staple of shop-login"}' }
+    })
+  ]
+  for (const message of [`no login with ${value}`, `no login with password=${value}`]) {
+    const ring = Ring.make()
+    const error = new Error(message)
+    const outcome = Outcome.Failed({ cause: Cause.fail(error), error, defect: false })
+    ring.record(attempt({ object: widget, exchanges, outcome }))
+    for (const query of ["", "output=json", `trace=${ids[0]}`]) {
+      const { body } = await ask(ring, query)
+      expect(body).toContain("no login with ")
+      expect(body).not.toMatch(/horse|staple|short/)
+    }
+    const document = JSON.parse((await ask(ring, `trace=${ids[0]}`)).body)
+    // The paths of the recording show this name, so a replay needs it.
+    expect(document.requests[2].body.message).toBe("xxxxxxxxxxxxxx of shop-login")
+    const shown = document.objects[0].metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]
+    expect(JSON.parse(shown)).toEqual({
+      spec: { env: [{ name: "DB_PASSWORD", value: "xxxxx" }], args: ["x".repeat(value.length)] }
+    })
+  }
+})
+
 test("A recording with an invalid part is rejected", () => {
   const recorded = Recorded.of(attempt())
   if (recorded === undefined) throw new Error("no recording")

@@ -12,12 +12,13 @@ import type { Response } from "../../client/Response.ts"
 import { type Attempt, messageOf, type Outcome } from "../../controller/Attempt.ts"
 import type { Entries } from "../../controller/Memory.ts"
 import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
+import * as Text from "../../resource/Text.ts"
 import * as Secrecy from "../../telemetry/Secrecy.ts"
 
 /** The outcome of an attempt without its values. */
 export interface Ending {
   readonly outcome: Outcome["_tag"]
-  /** The error in one line, without secrets. */
+  /** The error in one line: without secrets, except in a `Recorded`. */
   readonly message?: string | undefined
   /** The tag or the class of the error. */
   readonly error?: string | undefined
@@ -69,12 +70,14 @@ const nameOf = (error: unknown): string => {
   return typeof tag === "string" ? tag : error instanceof Error ? error.name : typeof error
 }
 
-/** The outcome without its values. The message has at most `most` characters. */
-export const endingOf = (outcome: Outcome, most = longest): Ending => {
+const shownMessage = (message: string): string => Secrecy.masked(message, longest)
+
+/** The outcome without its values. */
+export const endingOf = (outcome: Outcome, shown = shownMessage): Ending => {
   if (outcome._tag === "RequeueAfter") return { outcome: outcome._tag, afterMillis: Duration.toMillis(outcome.after) }
   if (!("error" in outcome)) return { outcome: outcome._tag }
   const { error } = outcome
-  return { outcome: outcome._tag, message: Secrecy.masked(messageOf(error), most), error: nameOf(error) }
+  return { outcome: outcome._tag, message: shown(messageOf(error)), error: nameOf(error) }
 }
 
 /** Whether a request writes. A dry run does not. */
@@ -113,8 +116,8 @@ export const of = (attempt: Attempt): Recorded | undefined => {
     finishedAt: attempt.finishedAt,
     object,
     memory,
-    // Longer than in a document: a value of a Secret is found only as a whole.
-    ending: endingOf(attempt.outcome, Secrecy.longest),
+    // Longer than in a document, and not masked yet: a copy of a secret value is found only as a whole.
+    ending: endingOf(attempt.outcome, (message) => Text.clip(message, Secrecy.longest)),
     reads: attempt.reads,
     requests: exchanges.map(requestOf),
     moreRequests: attempt.requests - exchanges.length

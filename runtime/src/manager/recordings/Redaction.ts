@@ -1,16 +1,21 @@
 /**
  * Replaces the secrets of a recording by texts of the same length, so that code that looks for a value still finds one.
  *
- * It replaces the `data` and `stringData` of Secrets, and the copies of these values that `SecretValues` finds in other objects. It also
- * replaces the fields and texts that `Secrecy` detects.
+ * It replaces the `data` and `stringData` of Secrets, and the fields and variables with names of secrets. It also replaces the copies of these
+ * values that `SecretValues` finds in other objects, and the texts that `Secrecy` detects.
  */
 import * as Secrecy from "../../telemetry/Secrecy.ts"
 import * as SecretValues from "../../telemetry/SecretValues.ts"
 
 /** The redaction of one recording. */
 export interface Redaction {
-  /** Notes the values of a Secret, or of the Secrets in a list. `isSecret`: the value is a Secret without a `kind`. */
+  /**
+   * Notes the values of a Secret, or of the Secrets in a list, and of fields and variables with names of secrets. `isSecret`: the value is a
+   * Secret without a `kind`.
+   */
   readonly learn: (value: unknown, isSecret: boolean) => void
+  /** Notes a word that the recording shows, such as the name of an object. */
+  readonly spare: (word: string | undefined) => void
   /** A copy without secrets. */
   readonly hide: (value: unknown, isSecret: boolean) => unknown
   /** A text without secrets. */
@@ -26,13 +31,16 @@ const isFields = (value: unknown): value is Fields =>
 
 const asText = (text: string): string => "x".repeat(text.length)
 
-/** Base64 stays base64, of as many bytes. */
-const asBase64 = (text: string): string => text.replaceAll(/[^=]/g, "A")
+/** Base64 stays base64, of as many bytes. A decoded value is the text that replaces its copies. */
+const asBase64 = (text: string): string => Buffer.alloc(Buffer.from(text, "base64").length, "x").toString("base64")
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 /** The fields by which objects refer to each other. */
 const references = new Set(["apiVersion", "kind", "name", "namespace", "uid", "resourceVersion", "generateName"])
+
+/** The depth of the deepest object that is shown: deeper than the schema of a kind. */
+const deepest = 256
 
 /** The last part of a JSON pointer. */
 const lastPart = (path: unknown): string => (typeof path === "string" ? path.slice(path.lastIndexOf("/") + 1) : "")
@@ -42,15 +50,21 @@ export const make = (): Redaction => {
   const values = SecretValues.make()
   let count = 0
 
+  const omitted = (): null => {
+    count++
+    return null
+  }
+
   /** All texts in a value. */
-  const blank = (value: unknown, as: (text: string) => string): unknown => {
+  const blank = (value: unknown, as: (text: string) => string, depth = 0): unknown => {
+    if (depth > deepest) return omitted()
     if (typeof value === "string") {
       if (value !== "") count++
       return as(value)
     }
-    if (Array.isArray(value)) return value.map((item) => blank(item, as))
+    if (Array.isArray(value)) return value.map((item) => blank(item, as, depth + 1))
     return isFields(value)
-      ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, blank(each, as)]))
+      ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, blank(each, as, depth + 1)]))
       : value
   }
 
@@ -61,33 +75,45 @@ export const make = (): Redaction => {
     return shown
   }
 
-  const member = (key: string, value: unknown, parent: Fields, isSecret: boolean): unknown => {
+  /** The annotation of `kubectl apply` has the object as JSON. */
+  const applied = (value: string, depth: number): string => {
+    const before = count
+    const shown = inside(SecretValues.jsonOf(value), false, depth)
+    return typeof shown === "string" ? shown : count === before ? value : JSON.stringify(shown)
+  }
+
+  const member = (key: string, value: unknown, parent: Fields, isSecret: boolean, depth: number): unknown => {
     if (isSecret && key === "data") return blank(value, asBase64)
     if (isSecret && key === "stringData") return blank(value, asText)
     if (isSecret && key === "annotations" && isFields(value) && lastApplied in value) {
-      return hide({ ...value, [lastApplied]: blank(value[lastApplied], asText) }, false)
+      return inside({ ...value, [lastApplied]: blank(value[lastApplied], asText) }, false, depth)
     }
-    if (Secrecy.isSecretField(key, value)) return blank(value, asText)
+    if (SecretValues.isSecretMember(key, value, parent)) return blank(value, asText)
     // An operation of a JSON patch.
     if (key === "value" && typeof parent.op === "string") {
       if (isSecret && SecretValues.isSecretsData(parent.path)) return blank(value, asBase64)
-      if (Secrecy.isSecretField(lastPart(parent.path), value)) return blank(value, asText)
+      if (SecretValues.isSecretMember(lastPart(parent.path), value, {})) return blank(value, asText)
     }
-    // A variable of a container, or a header of a probe.
-    if (key === "value" && typeof parent.name === "string" && SecretValues.secretVariable.test(parent.name)) {
-      return blank(value, asText)
-    }
+    if (key === lastApplied && typeof value === "string") return applied(value, depth)
     if (references.has(key) && typeof value === "string") return value
-    return hide(value, isSecret && (key === "metadata" || key === "items"))
+    return inside(value, isSecret && (key === "metadata" || key === "items"), depth)
   }
 
-  const hide: Redaction["hide"] = (value, isSecret) => {
+  const inside = (value: unknown, isSecret: boolean, depth: number): unknown => {
+    if (depth > deepest) return omitted()
     if (typeof value === "string") return text(value)
-    if (Array.isArray(value)) return value.map((item) => hide(item, isSecret))
+    if (Array.isArray(value)) return value.map((item) => inside(item, isSecret, depth + 1))
     if (!isFields(value)) return value
     const secret = isSecret || value.kind === "Secret" || value.kind === "SecretList"
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, member(key, each, value, secret)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, member(key, each, value, secret, depth + 1)])
+    )
   }
 
-  return { learn: values.learn, hide, text, count: () => count }
+  const learn: Redaction["learn"] = (value, isSecret) => {
+    values.learn(value, isSecret)
+    values.learnNamed(value)
+  }
+
+  return { learn, spare: values.spare, hide: (value, isSecret) => inside(value, isSecret, 0), text, count: () => count }
 }
