@@ -27,7 +27,7 @@ import * as Status from "../controller/Status.ts"
 import { TerminalError } from "../controller/TerminalError.ts"
 import * as Trigger from "../controller/Trigger.ts"
 import type * as Manager from "../manager/Manager.ts"
-import { ConfigMap, Job, Namespace, Secret } from "../resource/BuiltIn.ts"
+import { ConfigMap, Job, Namespace, Secret, ServiceAccount } from "../resource/BuiltIn.ts"
 import * as Crd from "../resource/Crd.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type { Desired, KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -142,6 +142,47 @@ const Gadget = Resource.make<
 })
 
 const permissive = Definitions.permissive(Gadget, "Gadget", true)
+
+/** The first controller writes a ConfigMap, whose trigger lets the second one write a Secret. */
+const following = (
+  options: Trigger.Options<KubernetesObject, Controller.Services>
+): ReadonlyArray<Controller.Controller<Manager.Runtime>> => [
+  Controller.make("first", {
+    for: Site,
+    owns: [ConfigMap],
+    reconcile: (site) => Effect.as(Owned.apply(site, ConfigMap, { metadata: { name: "one" } }), Result.done)
+  }),
+  Controller.make("second", {
+    for: Site,
+    owns: [Secret],
+    watches: [Trigger.on(ConfigMap, options)],
+    access: [Access.list(ServiceAccount)],
+    reconcile: (site) =>
+      Effect.gen(function* () {
+        const found = yield* Cache.get(ConfigMap, { ...key, name: "one" })
+        if (found._tag === "Some") yield* Owned.apply(site, Secret, { metadata: { name: "two" } })
+        return Result.done
+      })
+  })
+]
+
+/** A transport with other answers. */
+const changed = (
+  transport: Layer.Layer<Transport>,
+  change: (send: ReturnType<Transport["Type"]["send"]>) => ReturnType<Transport["Type"]["send"]>
+): Layer.Layer<Transport> =>
+  Layer.provide(
+    Layer.effect(
+      Transport,
+      Effect.map(Transport, (next) => ({ ...next, send: (request: Request) => change(next.send(request)) }))
+    ),
+    transport
+  )
+
+const forbidden = {
+  status: 403,
+  body: JSON.stringify({ kind: "Status", status: "Failure", reason: "Forbidden", code: 403, message: "forbidden" })
+}
 
 /** A role and its binding to a user of the same name. */
 const roleOf = (name: string, rules: ReadonlyArray<object>): ReadonlyArray<object> => {
@@ -375,6 +416,56 @@ describe("A plan", () => {
       )
       const planned = yield* plan([polling])
       expect([short(planned), planned.unknown]).toEqual([["create ConfigMap a"], []])
+    })
+  )
+
+  scene("waits for maps and for delays of triggers, even long ones", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const map = () => [key]
+      for (const options of [
+        { map, delay: "500 millis" },
+        { map, delay: "1 hour" },
+        { map: () => Effect.as(Effect.sleep("200 millis"), [key]) },
+        { map: () => Effect.as(Effect.orDie(Client.list(ServiceAccount, { namespace: "default" })), [key]) }
+      ] as const) {
+        const planned = yield* plan(following(options), {}, changed(cluster.transport, Effect.delay("30 millis")))
+        expect([short(planned), planned.unknown]).toEqual([["create ConfigMap one", "create Secret two"], []])
+      }
+      const map40 = () => Effect.as(Effect.sleep("40 seconds"), [key])
+      const endless = yield* plan(following({ map: map40 }), { timeout: "30 seconds" })
+      expect(endless.unknown).toEqual([
+        { controller: "second", reason: "a map of its triggers is not at rest after 30s" }
+      ])
+    })
+  )
+
+  scene("reports a controller whose map fails, lacks a permission, or has an effect outside", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const refused = changed(cluster.transport, (send) =>
+        Effect.map(send, (response) => ({
+          ...response,
+          ...(response.body.includes("ServiceAccountList") && forbidden)
+        }))
+      )
+      const list = Client.list(ServiceAccount, { namespace: "default" })
+      for (const [map, reason] of [
+        [() => Effect.dieMessage("no luck"), "a map of its triggers fails: no luck"],
+        [
+          () => Effect.orElseSucceed(Effect.as(list, [key]), () => []),
+          expect.stringMatching(/^GET .*\/serviceaccounts.* forbidden/)
+        ],
+        [
+          () => Outside.effect("the cloud", Effect.succeed([key])),
+          "a plan has no effect outside of the cluster: the cloud"
+        ]
+      ] as const) {
+        const planned = yield* plan(following({ map }), {}, refused)
+        expect(short(planned)).toEqual(["create ConfigMap one"])
+        expect(planned.unknown).toEqual([{ controller: "second", reason }])
+        expect(planned.controllers.map(({ complete }) => complete)).toEqual([true, false])
+      }
     })
   )
 
