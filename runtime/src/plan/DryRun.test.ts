@@ -40,6 +40,24 @@ test("The dry run of a deletion is requested in its body", () => {
   })
 })
 
+test("DryRun.isRemoved recognizes a deleted object that has lost its last finalizer, and no pod that still terminates", () => {
+  const deletionTimestamp = "2026-11-20T08:00:00Z"
+  for (const [metadata, isRemoved] of [
+    [{}, false],
+    [{ deletionTimestamp }, true],
+    [{ deletionTimestamp, finalizers: [], deletionGracePeriodSeconds: 0 }, true],
+    [{ deletionTimestamp, finalizers: ["example.com/a"] }, false],
+    [{ deletionTimestamp, deletionGracePeriodSeconds: 30 }, false]
+  ] as const) {
+    expect(DryRun.isRemoved({ metadata })).toBe(isRemoved)
+  }
+})
+
+test("DryRun.isUnserved recognizes a path that the cluster does not serve, and no missing object", () => {
+  expect(DryRun.isUnserved({ status: 404, body: "404 page not found\n" })).toBe(true)
+  expect(DryRun.isUnserved({ status: 404, body: JSON.stringify({ kind: "Status" }) })).toBe(false)
+})
+
 test("DryRun.unsupported recognizes a webhook with side effects, and no other error", () => {
   const answer = (status: number, message: string) => ({
     status,

@@ -10,6 +10,15 @@ interface Body {
   readonly preconditions?: { readonly resourceVersion?: string }
 }
 
+/** The part of an object that says whether a write removes it. */
+interface Written {
+  readonly metadata?: {
+    readonly deletionTimestamp?: string
+    readonly deletionGracePeriodSeconds?: number
+    readonly finalizers?: ReadonlyArray<string>
+  }
+}
+
 interface Operation {
   readonly path?: string
   readonly value?: unknown
@@ -52,3 +61,13 @@ export const unsupported = (request: Request, response: Response): string | unde
   response.status === 400 && response.body.includes("does not support dry run")
     ? `the API server cannot answer a dry run: ${Answers.reasonOf(request, response)}`
     : undefined
+
+/** Whether the cluster does not serve the path. The body is not a Status then. */
+export const isUnserved = ({ body, status }: Pick<Response, "body" | "status">): boolean =>
+  status === 404 && !body.trimStart().startsWith("{")
+
+/** Whether a write removes its object, because it has removed the last finalizer. The API server does not wait for a grace period then. */
+export const isRemoved = ({ metadata }: Written): boolean =>
+  metadata?.deletionTimestamp !== undefined &&
+  (metadata.finalizers ?? []).length === 0 &&
+  (metadata.deletionGracePeriodSeconds ?? 0) === 0

@@ -819,6 +819,68 @@ describe("A plan with dry runs", () => {
     }
   )
 
+  scene("contains the deletion of an object that loses its last finalizer", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* Client.create(Site, { metadata: { ...key, finalizers: ["example.com/site"] }, spec: {} })
+      yield* Client.delete(Site, key)
+      let cleanups = 0
+      const cleaning = controller(() => Effect.succeed(Result.done), {
+        finalizer: { name: "example.com/site", cleanup: () => Effect.sync(() => void cleanups++) }
+      })
+      for (const dryRuns of [false, true]) {
+        const planned = yield* plan([cleaning], { dryRuns })
+        expect([short(planned), planned.controllers]).toMatchObject([["delete Site a"], [{ objects: 0 }]])
+      }
+      expect(cleanups).toBe(2)
+    })
+  )
+
+  scene("writes in memory into a namespace of the plan", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const place = { namespace: "new", name: "c" }
+      const making = controller(
+        () =>
+          Effect.gen(function* () {
+            const absent = yield* Effect.isFailure(Client.get(Namespace, { name: "new" }))
+            if (absent) yield* Client.create(Namespace, { metadata: { name: "new" } })
+            if (yield* Effect.isSuccess(Client.get(ConfigMap, place))) return Result.done
+            yield* Client.create(ConfigMap, { metadata: place })
+            return Result.done
+          }),
+        { access: [Access.create(Namespace), Access.get(Namespace), Access.create(ConfigMap), Access.get(ConfigMap)] }
+      )
+      const copying = controller((site) =>
+        Effect.as(Owned.apply(site, ConfigMap, { metadata: { name: "c" } }), Result.done)
+      )
+      const manifests = [
+        { apiVersion: "v1", kind: "Namespace", metadata: { name: "new" } },
+        { apiVersion: "example.com/v1", kind: "Site", metadata: { ...key, namespace: "new" }, spec: {} }
+      ]
+      for (const dryRuns of [false, true]) {
+        const planned = yield* plan([making], { dryRuns })
+        expect([short(planned), planned.unknown]).toEqual([["create Namespace new", "create ConfigMap c"], []])
+        const applied = yield* plan([copying], { dryRuns, manifests, namespaces: ["new"] })
+        expect([short(applied), applied.unknown]).toEqual([["create ConfigMap c"], []])
+      }
+    })
+  )
+
+  scene(
+    "writes objects of a kind in memory that only the plan serves",
+    ({ plan }) =>
+      Effect.gen(function* () {
+        const sizing = controller((site) => Effect.as(Status.update(site, { size: 4 }), Result.done))
+        const manifests = [{ apiVersion: "example.com/v1", kind: "Site", metadata: key, spec: { size: 2 } }]
+        const withCrd = [{ ...Crd.of(Site), metadata: { name: "sites.example.com" } }, ...manifests]
+        for (const options of [{ installCrds: true, manifests }, { manifests: withCrd }]) {
+          const planned = yield* plan([sizing], { ...options, dryRuns: true })
+          expect([short(planned), planned.unknown]).toEqual([["change Site a status status.size"], []])
+        }
+      }),
+    { ...quiet, crds: [] }
+  )
+
   scene("continues in memory after the first write of an object", ({ plan }) =>
     Effect.gen(function* () {
       yield* create

@@ -21,7 +21,7 @@ import * as DryRun from "./DryRun.ts"
 import * as Endings from "./Endings.ts"
 import * as ReadOnly from "./ReadOnly.ts"
 import type { Simulation } from "./Simulation.ts"
-import type { Copied, Snapshot } from "./Snapshot.ts"
+import * as Snapshots from "./Snapshot.ts"
 import * as Target from "./Target.ts"
 import * as Write from "./Write.ts"
 
@@ -30,8 +30,8 @@ export interface Options {
   /** The transport to the cluster, which cannot write. */
   readonly live: Transport.Transport["Type"]
   readonly simulation: Simulation
-  readonly serve: (target: Target.Target) => Copied
-  readonly snapshot: Snapshot
+  readonly serve: (target: Target.Target) => Snapshots.Copied
+  readonly snapshot: Snapshots.Snapshot
   readonly endings: Endings.Endings
   /** Whether a dry run in the cluster decides the first write of each object. */
   readonly dryRuns: boolean
@@ -64,6 +64,9 @@ export const partOf = (context: Context.Context<never>): Endings.Part | undefine
   return reconcileOf(context) ?? (controller === undefined ? undefined : { controller })
 }
 
+const isDefinition = ({ group, plural }: Target.Target): boolean =>
+  group === "apiextensions.k8s.io" && plural === "customresourcedefinitions"
+
 /** The subresources that the API server in memory has. Others, such as `log`, are read from the cluster. */
 const simulated = new Set(["", "status", "scale"])
 
@@ -79,6 +82,8 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
     const { endings, live, serve, simulation, snapshot } = options
     const { transport } = simulation
     const counts = new Map<string, number>()
+    /** The objects that the plan has created. */
+    const created = new Set<string>()
 
     /** Without a response of the cluster, there is no plan. */
     const fatal = <A>(request: Request, effect: Effect.Effect<A, ApiError.ApiError>) =>
@@ -95,7 +100,7 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
         request,
         Effect.flatMap(
           serve(target),
-          (refused): Copied => (refused === undefined ? snapshot.copy(target) : Effect.succeed(refused))
+          (refused): Snapshots.Copied => (refused === undefined ? snapshot.copy(target) : Effect.succeed(refused))
         )
       )
 
@@ -127,6 +132,7 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
         ...(subresource !== "" && { subresource })
       }
       const after = simulation.find(target, namespace, name)
+      if (before === undefined) created.add(Target.keyOf(target))
       options.secrets.learn(after, Target.isSecrets(target))
       const write = isLease(target) ? undefined : Write.of(request, place, before, after)
       if (write === undefined) return
@@ -176,14 +182,19 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
         const before = find(target)
         const asked = DryRun.of(request, snapshot.versionInCluster)
         const response = yield* Effect.tapError(live.send(asked), options.failed)
+        // Only the plan serves the kind.
+        if (DryRun.isUnserved(response)) return yield* apply(request, target, part)
         if (response.status >= 400) {
           const reason = DryRun.unsupported(request, response)
           if (reason === undefined || part === undefined) return response
           endings.end(part, reason)
           return Answers.ended(reason)
         }
-        if (request.method === "DELETE" || target.subresource === "scale") return yield* apply(request, target, part)
-        snapshot.put(target, JSON.parse(response.body))
+        const object = JSON.parse(response.body)
+        // A stored answer would neither remove an object nor serve a kind.
+        const isApplied = request.method === "DELETE" || target.subresource === "scale" || isDefinition(target)
+        if (isApplied || DryRun.isRemoved(object)) return yield* apply(request, target, part)
+        snapshot.put(target, object)
         record(request, target, before, part)
         const { accept = "application/json" } = request.headers
         const path = Target.objectPath(target)
@@ -200,7 +211,9 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
         const creates = target.namespace !== "" && request.method !== "DELETE" && find(target) === undefined
         if (creates) yield* fatal(request, snapshot.namespace(target.namespace))
         const isFirst = target.name !== "" && !snapshot.isTouched(target)
-        return yield* options.dryRuns && isFirst
+        // The cluster does not have the namespace.
+        const isWithin = target.namespace !== "" && created.has(Target.keyOf(Snapshots.namespace(target.namespace)))
+        return yield* options.dryRuns && isFirst && !isWithin
           ? dryRun(request, target, part)
           : apply(request, request.method === "POST" && path.subresource === "" ? path : target, part)
       })
