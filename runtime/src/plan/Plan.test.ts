@@ -27,7 +27,7 @@ import * as Status from "../controller/Status.ts"
 import { TerminalError } from "../controller/TerminalError.ts"
 import * as Trigger from "../controller/Trigger.ts"
 import type * as Manager from "../manager/Manager.ts"
-import { ConfigMap, Job, Namespace, Secret, ServiceAccount } from "../resource/BuiltIn.ts"
+import { ConfigMap, Deployment, Job, Namespace, Secret, ServiceAccount } from "../resource/BuiltIn.ts"
 import * as Crd from "../resource/Crd.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type { Desired, KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -465,6 +465,48 @@ describe("A plan", () => {
         expect(short(planned)).toEqual(["create ConfigMap one"])
         expect(planned.unknown).toEqual([{ controller: "second", reason }])
         expect(planned.controllers.map(({ complete }) => complete)).toEqual([true, false])
+      }
+    })
+  )
+
+  scene("ignores fields of a later version of Kubernetes", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const labels = { app: "a" }
+      yield* Client.create(Deployment, {
+        metadata: key,
+        spec: {
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers: [{ name: "app", image: "nginx" }] } }
+        }
+      })
+      const newer = changed(cluster.transport, (send) =>
+        Effect.map(send, (response) => {
+          const body = JSON.parse(response.body)
+          if (body.kind !== "Deployment") return response
+          const fieldsV1 = { "f:spec": { "f:later": {} }, "f:status": { "f:later": {} } }
+          body.metadata.managedFields.push({ ...body.metadata.managedFields[0], manager: "later", fieldsV1 })
+          body.spec.later = { a: 1 }
+          body.status = { ...body.status, later: [1] }
+          return { ...response, body: JSON.stringify(body) }
+        })
+      )
+      const apply = { fieldManager: "site", force: true }
+      for (const write of [
+        Client.patch(Deployment, key, Patch.merge({ metadata: { labels } })),
+        Client.apply(Deployment, { metadata: { ...key, labels } }, apply),
+        Effect.flatMap(Client.get(Deployment, key), ({ metadata, ...rest }) =>
+          Client.replace(Deployment, { ...rest, metadata: { ...metadata, labels } })
+        )
+      ]) {
+        const writing = controller(() => Effect.as(write, Result.done), {
+          access: [Access.get(Deployment), Access.patch(Deployment), Access.update(Deployment)]
+        })
+        for (const dryRuns of [false, true]) {
+          const planned = yield* plan([writing], { dryRuns }, newer)
+          expect(planned).toMatchObject({ unknown: [], problems: [] })
+          expect(short(planned)).toEqual(["change Deployment a metadata.labels.app"])
+        }
       }
     })
   )
