@@ -30,7 +30,7 @@ export interface Simulation {
   readonly served: (collection: Collection) => { readonly kind: string; readonly namespaced: boolean } | undefined
   /** The collection of a kind; undefined if the API server does not serve it. */
   readonly collectionOf: (apiVersion: string, kind: string) => Collection | undefined
-  /** Stores an object that another API server returned. It keeps the fields that it knows, except `metadata.resourceVersion`. */
+  /** Stores an object that another API server returned. It keeps the fields that it knows. */
   readonly load: (collection: Collection, object: object) => void
   /** The stored object; undefined if it does not exist. The caller must not change it. */
   readonly find: (collection: Collection, namespace: string, name: string) => object | undefined

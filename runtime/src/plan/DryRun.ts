@@ -3,13 +3,6 @@ import type { Request } from "../client/Request.ts"
 import type { Response } from "../client/Response.ts"
 import * as Answers from "./Answers.ts"
 
-type Versions = (version: string) => string | undefined
-
-interface Body {
-  readonly metadata?: { readonly resourceVersion?: string }
-  readonly preconditions?: { readonly resourceVersion?: string }
-}
-
 /** The part of an object that says whether a write removes it. */
 interface Written {
   readonly metadata?: {
@@ -19,39 +12,14 @@ interface Written {
   }
 }
 
-interface Operation {
-  readonly path?: string
-  readonly value?: unknown
-}
-
-/** The resourceVersions of the API server in memory mean nothing in the cluster. */
-const translated = (body: string | undefined, versions: Versions): unknown => {
-  const sent: unknown = JSON.parse(body ?? "{}")
-  const inCluster = (version: unknown) => (typeof version === "string" ? (versions(version) ?? version) : version)
-  if (Array.isArray(sent)) {
-    return sent.map((operation: Operation) =>
-      operation.path === "/metadata/resourceVersion" ? { ...operation, value: inCluster(operation.value) } : operation
-    )
-  }
-  const { metadata, preconditions, ...rest } = sent as Body
-  const meta = (part: { readonly resourceVersion?: string } | undefined) =>
-    part?.resourceVersion === undefined ? part : { ...part, resourceVersion: inCluster(part.resourceVersion) }
-  return {
-    ...rest,
-    ...(metadata !== undefined && { metadata: meta(metadata) }),
-    ...(preconditions !== undefined && { preconditions: meta(preconditions) })
-  }
-}
-
-/** The dry run of a write. `versions` gives the resourceVersion in the cluster of a copied object. */
-export const of = (request: Request, versions: Versions): Request => {
-  const body = translated(request.body, versions)
+/** The dry run of a write. */
+export const of = (request: Request): Request => {
   const isDeletion = request.method === "DELETE"
   return {
     ...request,
     path: isDeletion ? request.path : `${request.path}${request.path.includes("?") ? "&" : "?"}dryRun=All`,
     headers: { ...request.headers, accept: "application/json" },
-    body: JSON.stringify(isDeletion ? { ...(body as object), dryRun: ["All"] } : body),
+    body: isDeletion ? JSON.stringify({ ...JSON.parse(request.body ?? "{}"), dryRun: ["All"] }) : request.body,
     dryRun: true
   }
 }

@@ -469,6 +469,31 @@ describe("A plan", () => {
     })
   )
 
+  scene("has the resourceVersions of the cluster, also in objects that it reads during the plan", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const config = { ...key, name: "config" }
+      const created = yield* Client.create(ConfigMap, { metadata: config, data: { a: "1" } })
+      const noting = controller(
+        (site) =>
+          Effect.gen(function* () {
+            const { metadata } = yield* Client.get(ConfigMap, config)
+            const annotations = { version: metadata.resourceVersion }
+            yield* Owned.apply(site, ConfigMap, { metadata: { name: "child", annotations } })
+            return Result.done
+          }),
+        { access: [Access.get(ConfigMap)] }
+      )
+      for (const dryRuns of [false, true]) {
+        const { writes } = yield* plan([noting], { dryRuns })
+        const version = created.metadata.resourceVersion
+        expect(writes.map(({ fields }) => fields)).toEqual([
+          expect.arrayContaining([{ path: "metadata.annotations.version", to: version }])
+        ])
+      }
+    })
+  )
+
   scene("ignores fields of a later version of Kubernetes", ({ cluster, plan }) =>
     Effect.gen(function* () {
       yield* create

@@ -180,7 +180,7 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
     const dryRun = (request: Request, target: Target.Target, part: Endings.Part | undefined) =>
       Effect.gen(function* () {
         const before = find(target)
-        const asked = DryRun.of(request, snapshot.versionInCluster)
+        const asked = DryRun.of(request)
         const response = yield* Effect.tapError(live.send(asked), options.failed)
         // Only the plan serves the kind.
         if (DryRun.isUnserved(response)) return yield* apply(request, target, part)
