@@ -5,6 +5,7 @@
  * It starts without any object, and its user is an administrator. It does not call the webhooks of the cluster.
  */
 
+import * as UnknownFields from "@homeostat/apiserver/codec/UnknownFields"
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as Json from "@homeostat/apiserver/model/Json"
@@ -29,7 +30,7 @@ export interface Simulation {
   readonly served: (collection: Collection) => { readonly kind: string; readonly namespaced: boolean } | undefined
   /** The collection of a kind; undefined if the API server does not serve it. */
   readonly collectionOf: (apiVersion: string, kind: string) => Collection | undefined
-  /** Stores an object that another API server returned. It keeps all fields except `metadata.resourceVersion`. */
+  /** Stores an object that another API server returned. It keeps the fields that it knows. */
   readonly load: (collection: Collection, object: object) => void
   /** The stored object; undefined if it does not exist. The caller must not change it. */
   readonly find: (collection: Collection, namespace: string, name: string) => object | undefined
@@ -57,6 +58,17 @@ const sharing = () => {
   }
 }
 
+/** An object without the fields of a later version of Kubernetes, with which a write would be invalid here. */
+const known = (kind: Kind, object: JsonObject): JsonObject => {
+  if (kind.custom || !UnknownFields.has(kind.schema, object)) return object
+  try {
+    return UnknownFields.prune(kind.schema, object).value
+  } catch {
+    // A field has another type here.
+    return object
+  }
+}
+
 /** Makes an API server without objects. */
 export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(ApiServer.make({ seed }), (server) => {
   const { registry, store } = server
@@ -80,7 +92,8 @@ export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(Ap
     load: (collection, object) => {
       const kind = kindOf(collection)
       if (kind === undefined) throw new Error(`the API server does not serve ${collection.plural}`)
-      store.load(kind.storage, kind.toStorage({ ...withShared(object as JsonObject), ...typeOf(kind) }))
+      const named = { ...(object as JsonObject), ...typeOf(kind) }
+      store.load(kind.storage, kind.toStorage(withShared(known(kind, named))))
     },
     find: (collection, namespace, name) => {
       const kind = kindOf(collection)

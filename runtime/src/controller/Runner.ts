@@ -78,6 +78,8 @@ export interface Runner {
   readonly started: Effect.Effect<void>
   /** The queue of the current term. */
   readonly queue: () => Option.Option<WorkQueue.WorkQueue<TriggerEvent>>
+  /** The changes on their way to the queue of the current term. */
+  readonly intake: Readonly<Sources.Intake>
   /** The latest writes of its reconciles in all terms. */
   readonly writes: OwnWrites.OwnWrites
 }
@@ -152,10 +154,12 @@ export const prepare = <R>(
     const during = yield* Effect.makeLatch(false)
     const between = yield* Effect.makeLatch(true)
     let current = Option.none<WorkQueue.WorkQueue<TriggerEvent>>()
+    const intake = Sources.nothing()
     let hangs = false
 
-    const connect = (part: Pick<Parameters<typeof Sources.connect>[1], "queue" | "memory" | "gone" | "news">) =>
-      Sources.connect(controller, { ...part, history: settings.history, primary, informers })
+    const connect = (
+      part: Pick<Parameters<typeof Sources.connect>[1], "queue" | "memory" | "intake" | "gone" | "news">
+    ) => Sources.connect(controller, { ...part, history: settings.history, primary, informers })
 
     const standBy = connect({ queue: recent, memory: Memory.make(hotLoop), gone: () => {}, news: true }).pipe(
       (intake) => Fence.within(intake, behindLeader),
@@ -190,7 +194,7 @@ export const prepare = <R>(
             return Effect.zipRight(during.close, between.open)
           })
       )
-      const addExisting = yield* connect({ queue, memory, gone: (key) => Worker.forget(shared, key) })
+      const addExisting = yield* connect({ queue, memory, intake, gone: (key) => Worker.forget(shared, key) })
       // Objects that were deleted between two terms.
       hotLoop.retain(new Set(primary.store.list().map(({ metadata }) => metadata.uid)))
       const handed = new Set<string>()
@@ -299,6 +303,7 @@ export const prepare = <R>(
       concurrency,
       started: started.await,
       queue: () => current,
+      intake,
       writes,
       leaderElected: controller.leaderElected,
       standBy,

@@ -4,6 +4,7 @@
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
@@ -32,6 +33,24 @@ const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low :
 const versionOf = (change: Change, fired: Trigger.TriggerEvent): WorkQueue.Version | undefined =>
   change.initial || change.relisted ? undefined : fired.source
 
+/** The changes on their way to the queue of a controller. A plan waits for them. */
+export interface Intake {
+  /** Whether changes wait for a map that is an Effect, or for its end. */
+  isMapping: boolean
+  /** When the last delay of a trigger ends, in milliseconds of the Clock. */
+  dueAt: number
+  /** The first error of a map. */
+  failure: string | undefined
+}
+
+/** No changes. */
+export const nothing = (): Intake => ({ isMapping: false, dueAt: 0, failure: undefined })
+
+/** The name of the controller in its maps; undefined outside of a map that is an Effect. */
+export class Mapping extends Context.Reference<Mapping>()("@homeostat/runtime/Mapping", {
+  defaultValue: (): string | undefined => undefined
+}) {}
+
 type Ignore<A> = (
   about: A,
   kind: Trigger.TriggerEvent["kind"],
@@ -55,6 +74,7 @@ export interface History {
 /**
  * Subscribes a controller's queue to the changes of its informers, for the life of the scope.
  *
+ * @param intake receives the changes on their way to the queue
  * @param gone called with the key of a reconciled object that was deleted
  * @param news without the objects of a first list: neither predicates nor maps see those
  * @returns an effect that adds the objects that exist already, in turns, except the reconciled objects with these keys
@@ -64,6 +84,7 @@ export const connect = <R>(
   options: {
     readonly queue: Pick<WorkQueue.WorkQueue<Trigger.TriggerEvent>, "add" | "addAfter">
     readonly memory: Memory
+    readonly intake?: Intake | undefined
     readonly history?: Omit<History, "record"> | undefined
     readonly primary: Cache.Informer
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
@@ -72,7 +93,7 @@ export const connect = <R>(
   }
 ): Effect.Effect<(except: ReadonlySet<string>) => Effect.Effect<void>, never, R | Scope.Scope> =>
   Effect.gen(function* () {
-    const { history, memory, queue } = options
+    const { history, intake = nothing(), memory, queue } = options
     const tracing = yield* Tracing
     const annotation = tracing === undefined || tracing.propagation === "off" ? undefined : tracing.annotation
     const clock = yield* Effect.clock
@@ -88,6 +109,7 @@ export const connect = <R>(
     }
 
     const later = (map: Effect.Effect<void, never, R>): void => {
+      intake.isMapping = true
       if (!isOverfull) maps.push(map)
       if (maps.length > mostWaiting) {
         maps.length = 0
@@ -113,6 +135,7 @@ export const connect = <R>(
     const reportOnce = (what: "predicate" | "map", error: unknown): void => {
       // A standby holds back all writes; the leader makes them.
       if (error instanceof Fenced) return
+      if (what === "map") intake.failure ??= messageOf(error)
       logOnce(`A ${what} of controller ${controller.name} threw: ${messageOf(error)}`, Effect.logError)
     }
 
@@ -212,8 +235,10 @@ export const connect = <R>(
         const add = (keys: Iterable<string>) => {
           for (const key of keys) {
             // The first pass over all objects does not wait.
-            if (trigger.delayMillis > 0 && !change.initial) queue.addAfter(key, trigger.delayMillis, fired, settings)
-            else queue.add(key, fired, settings)
+            if (trigger.delayMillis > 0 && !change.initial) {
+              intake.dueAt = Math.max(intake.dueAt, clock.unsafeCurrentTimeMillis() + trigger.delayMillis)
+              queue.addAfter(key, trigger.delayMillis, fired, settings)
+            } else queue.add(key, fired, settings)
           }
         }
         const seen = new Set<string>()
@@ -257,10 +282,12 @@ export const connect = <R>(
       if (isOverfull) reconcileAll()
       const next = lines.shift() ?? maps.shift()
       if (next !== undefined) return next
+      intake.isMapping = false
       work.unsafeClose()
       return work.await
     }).pipe(
       Effect.forever,
+      Effect.provideService(Mapping, controller.name),
       // The end does not wait for an author's map, which may hang. A late result goes into a queue that is shut down.
       Effect.disconnect,
       Effect.forkScoped

@@ -3,46 +3,23 @@ import type { Request } from "../client/Request.ts"
 import type { Response } from "../client/Response.ts"
 import * as Answers from "./Answers.ts"
 
-type Versions = (version: string) => string | undefined
-
-interface Body {
-  readonly metadata?: { readonly resourceVersion?: string }
-  readonly preconditions?: { readonly resourceVersion?: string }
-}
-
-interface Operation {
-  readonly path?: string
-  readonly value?: unknown
-}
-
-/** The resourceVersions of the API server in memory mean nothing in the cluster. */
-const translated = (body: string | undefined, versions: Versions): unknown => {
-  const sent: unknown = JSON.parse(body ?? "{}")
-  const inCluster = (version: unknown) => (typeof version === "string" ? (versions(version) ?? version) : version)
-  if (Array.isArray(sent)) {
-    return sent.map((operation: Operation) =>
-      operation.path === "/metadata/resourceVersion" ? { ...operation, value: inCluster(operation.value) } : operation
-    )
-  }
-  const { metadata, preconditions, ...rest } = sent as Body
-  const meta = (part: { readonly resourceVersion?: string } | undefined) =>
-    part?.resourceVersion === undefined ? part : { ...part, resourceVersion: inCluster(part.resourceVersion) }
-  return {
-    ...rest,
-    ...(metadata !== undefined && { metadata: meta(metadata) }),
-    ...(preconditions !== undefined && { preconditions: meta(preconditions) })
+/** The part of an object that says whether a write removes it. */
+interface Written {
+  readonly metadata?: {
+    readonly deletionTimestamp?: string
+    readonly deletionGracePeriodSeconds?: number
+    readonly finalizers?: ReadonlyArray<string>
   }
 }
 
-/** The dry run of a write. `versions` gives the resourceVersion in the cluster of a copied object. */
-export const of = (request: Request, versions: Versions): Request => {
-  const body = translated(request.body, versions)
+/** The dry run of a write. */
+export const of = (request: Request): Request => {
   const isDeletion = request.method === "DELETE"
   return {
     ...request,
     path: isDeletion ? request.path : `${request.path}${request.path.includes("?") ? "&" : "?"}dryRun=All`,
     headers: { ...request.headers, accept: "application/json" },
-    body: JSON.stringify(isDeletion ? { ...(body as object), dryRun: ["All"] } : body),
+    body: isDeletion ? JSON.stringify({ ...JSON.parse(request.body ?? "{}"), dryRun: ["All"] }) : request.body,
     dryRun: true
   }
 }
@@ -52,3 +29,13 @@ export const unsupported = (request: Request, response: Response): string | unde
   response.status === 400 && response.body.includes("does not support dry run")
     ? `the API server cannot answer a dry run: ${Answers.reasonOf(request, response)}`
     : undefined
+
+/** Whether the cluster does not serve the path. The body is not a Status then. */
+export const isUnserved = ({ body, status }: Pick<Response, "body" | "status">): boolean =>
+  status === 404 && !body.trimStart().startsWith("{")
+
+/** Whether a write removes its object, because it has removed the last finalizer. The API server does not wait for a grace period then. */
+export const isRemoved = ({ metadata }: Written): boolean =>
+  metadata?.deletionTimestamp !== undefined &&
+  (metadata.finalizers ?? []).length === 0 &&
+  (metadata.deletionGracePeriodSeconds ?? 0) === 0

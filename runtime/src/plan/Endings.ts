@@ -20,10 +20,20 @@ export interface Reconcile {
   readonly key: string
 }
 
-/** The ended reconciles. */
+/** The maps of a controller. */
+export interface Maps {
+  readonly controller: string
+  readonly kind?: undefined
+  readonly key?: undefined
+}
+
+/** A part of a plan that can end early. */
+export type Part = Reconcile | Maps
+
+/** The ended reconciles, and the failed maps. */
 export interface Endings {
-  /** Ends the plan of a reconcile. The first reason stays. */
-  readonly end: (reconcile: Reconcile, reason: string) => void
+  /** Ends the plan of a reconcile, or reports the maps of a controller. The first reason stays. */
+  readonly end: (part: Part, reason: string) => void
   /** Why the plan of a reconcile has ended; undefined if it has not. */
   readonly reasonOf: (reconcile: Reconcile) => string | undefined
   readonly all: () => ReadonlyArray<Unknown>
@@ -32,17 +42,17 @@ export interface Endings {
 /** The reconciled object. */
 export const objectOf = ({ key, kind }: Reconcile): ObjectName => ({ kind, ...parseKey(key) })
 
-const idOf = ({ controller, key }: Reconcile): string => `${controller} ${key}`
+const idOf = ({ controller, key = "" }: Part): string => `${controller} ${key}`
 
 /** No ended reconcile. */
 export const make = (): Endings => {
   const reasons = new Map<string, Unknown & { readonly reason: string }>()
   return {
-    end: (reconcile, reason) => {
-      const id = idOf(reconcile)
-      if (!reasons.has(id)) {
-        reasons.set(id, { controller: reconcile.controller, object: objectOf(reconcile), reason })
-      }
+    end: (part, reason) => {
+      const id = idOf(part)
+      const { controller } = part
+      if (reasons.has(id)) return
+      reasons.set(id, part.key === undefined ? { controller, reason } : { controller, object: objectOf(part), reason })
     },
     reasonOf: (reconcile) => reasons.get(idOf(reconcile))?.reason,
     all: () => [...reasons.values()]

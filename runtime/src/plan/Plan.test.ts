@@ -28,7 +28,7 @@ import * as Status from "../controller/Status.ts"
 import { TerminalError } from "../controller/TerminalError.ts"
 import * as Trigger from "../controller/Trigger.ts"
 import type * as Manager from "../manager/Manager.ts"
-import { ConfigMap, Job, Namespace, Secret } from "../resource/BuiltIn.ts"
+import { ConfigMap, Deployment, Job, Namespace, Secret, ServiceAccount } from "../resource/BuiltIn.ts"
 import * as Crd from "../resource/Crd.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type { Desired, KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -145,6 +145,47 @@ const Gadget = Resource.make<
 })
 
 const permissive = Definitions.permissive(Gadget, "Gadget", true)
+
+/** The first controller writes a ConfigMap, whose trigger lets the second one write a Secret. */
+const following = (
+  options: Trigger.Options<KubernetesObject, Controller.Services>
+): ReadonlyArray<Controller.Controller<Manager.Runtime>> => [
+  Controller.make("first", {
+    for: Site,
+    owns: [ConfigMap],
+    reconcile: (site) => Effect.as(Owned.apply(site, ConfigMap, { metadata: { name: "one" } }), Result.done)
+  }),
+  Controller.make("second", {
+    for: Site,
+    owns: [Secret],
+    watches: [Trigger.on(ConfigMap, options)],
+    access: [Access.list(ServiceAccount)],
+    reconcile: (site) =>
+      Effect.gen(function* () {
+        const found = yield* Cache.get(ConfigMap, { ...key, name: "one" })
+        if (found._tag === "Some") yield* Owned.apply(site, Secret, { metadata: { name: "two" } })
+        return Result.done
+      })
+  })
+]
+
+/** A transport with other answers. */
+const changed = (
+  transport: Layer.Layer<Transport>,
+  change: (send: ReturnType<Transport["Type"]["send"]>) => ReturnType<Transport["Type"]["send"]>
+): Layer.Layer<Transport> =>
+  Layer.provide(
+    Layer.effect(
+      Transport,
+      Effect.map(Transport, (next) => ({ ...next, send: (request: Request) => change(next.send(request)) }))
+    ),
+    transport
+  )
+
+const forbidden = {
+  status: 403,
+  body: JSON.stringify({ kind: "Status", status: "Failure", reason: "Forbidden", code: 403, message: "forbidden" })
+}
 
 /** A role and its binding to a user of the same name. */
 const roleOf = (name: string, rules: ReadonlyArray<object>): ReadonlyArray<object> => {
@@ -405,6 +446,123 @@ describe("A plan", () => {
       )
       const planned = yield* plan([polling])
       expect([short(planned), planned.unknown]).toEqual([["create ConfigMap a"], []])
+    })
+  )
+
+  scene("waits for maps and for delays of triggers, even long ones", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const map = () => [key]
+      for (const options of [
+        { map, delay: "500 millis" },
+        { map, delay: "1 hour" },
+        { map: () => Effect.as(Effect.sleep("200 millis"), [key]) },
+        { map: () => Effect.as(Effect.orDie(Client.list(ServiceAccount, { namespace: "default" })), [key]) }
+      ] as const) {
+        const planned = yield* plan(following(options), {}, changed(cluster.transport, Effect.delay("30 millis")))
+        expect([short(planned), planned.unknown]).toEqual([["create ConfigMap one", "create Secret two"], []])
+      }
+      const map40 = () => Effect.as(Effect.sleep("40 seconds"), [key])
+      const endless = yield* plan(following({ map: map40 }), { timeout: "30 seconds" })
+      expect(endless.unknown).toEqual([
+        { controller: "second", reason: "a map of its triggers is not at rest after 30s" }
+      ])
+    })
+  )
+
+  scene("reports a controller whose map fails, lacks a permission, or has an effect outside", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const refused = changed(cluster.transport, (send) =>
+        Effect.map(send, (response) => ({
+          ...response,
+          ...(response.body.includes("ServiceAccountList") && forbidden)
+        }))
+      )
+      const list = Client.list(ServiceAccount, { namespace: "default" })
+      for (const [map, reason] of [
+        [() => Effect.dieMessage("no luck"), "a map of its triggers fails: no luck"],
+        [
+          () => Effect.orElseSucceed(Effect.as(list, [key]), () => []),
+          expect.stringMatching(/^GET .*\/serviceaccounts.* forbidden/)
+        ],
+        [
+          () => Outside.effect("the cloud", Effect.succeed([key])),
+          "a plan has no effect outside of the cluster: the cloud"
+        ]
+      ] as const) {
+        const planned = yield* plan(following({ map }), {}, refused)
+        expect(short(planned)).toEqual(["create ConfigMap one"])
+        expect(planned.unknown).toEqual([{ controller: "second", reason }])
+        expect(planned.controllers.map(({ complete }) => complete)).toEqual([true, false])
+      }
+    })
+  )
+
+  scene("has the resourceVersions of the cluster, also in objects that it reads during the plan", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const config = { ...key, name: "config" }
+      const created = yield* Client.create(ConfigMap, { metadata: config, data: { a: "1" } })
+      const noting = controller(
+        (site) =>
+          Effect.gen(function* () {
+            const { metadata } = yield* Client.get(ConfigMap, config)
+            const annotations = { version: metadata.resourceVersion }
+            yield* Owned.apply(site, ConfigMap, { metadata: { name: "child", annotations } })
+            return Result.done
+          }),
+        { access: [Access.get(ConfigMap)] }
+      )
+      for (const dryRuns of [false, true]) {
+        const { writes } = yield* plan([noting], { dryRuns })
+        const version = created.metadata.resourceVersion
+        expect(writes.map(({ fields }) => fields)).toEqual([
+          expect.arrayContaining([{ path: "metadata.annotations.version", to: version }])
+        ])
+      }
+    })
+  )
+
+  scene("ignores fields of a later version of Kubernetes", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const labels = { app: "a" }
+      yield* Client.create(Deployment, {
+        metadata: key,
+        spec: {
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers: [{ name: "app", image: "nginx" }] } }
+        }
+      })
+      const newer = changed(cluster.transport, (send) =>
+        Effect.map(send, (response) => {
+          const body = JSON.parse(response.body)
+          if (body.kind !== "Deployment") return response
+          const fieldsV1 = { "f:spec": { "f:later": {} }, "f:status": { "f:later": {} } }
+          body.metadata.managedFields.push({ ...body.metadata.managedFields[0], manager: "later", fieldsV1 })
+          body.spec.later = { a: 1 }
+          body.status = { ...body.status, later: [1] }
+          return { ...response, body: JSON.stringify(body) }
+        })
+      )
+      const apply = { fieldManager: "site", force: true }
+      for (const write of [
+        Client.patch(Deployment, key, Patch.merge({ metadata: { labels } })),
+        Client.apply(Deployment, { metadata: { ...key, labels } }, apply),
+        Effect.flatMap(Client.get(Deployment, key), ({ metadata, ...rest }) =>
+          Client.replace(Deployment, { ...rest, metadata: { ...metadata, labels } })
+        )
+      ]) {
+        const writing = controller(() => Effect.as(write, Result.done), {
+          access: [Access.get(Deployment), Access.patch(Deployment), Access.update(Deployment)]
+        })
+        for (const dryRuns of [false, true]) {
+          const planned = yield* plan([writing], { dryRuns }, newer)
+          expect(planned).toMatchObject({ unknown: [], problems: [] })
+          expect(short(planned)).toEqual(["change Deployment a metadata.labels.app"])
+        }
+      }
     })
   )
 
@@ -756,6 +914,68 @@ describe("A plan with dry runs", () => {
         }
       ]
     }
+  )
+
+  scene("contains the deletion of an object that loses its last finalizer", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* Client.create(Site, { metadata: { ...key, finalizers: ["example.com/site"] }, spec: {} })
+      yield* Client.delete(Site, key)
+      let cleanups = 0
+      const cleaning = controller(() => Effect.succeed(Result.done), {
+        finalizer: { name: "example.com/site", cleanup: () => Effect.sync(() => void cleanups++) }
+      })
+      for (const dryRuns of [false, true]) {
+        const planned = yield* plan([cleaning], { dryRuns })
+        expect([short(planned), planned.controllers]).toMatchObject([["delete Site a"], [{ objects: 0 }]])
+      }
+      expect(cleanups).toBe(2)
+    })
+  )
+
+  scene("writes in memory into a namespace of the plan", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const place = { namespace: "new", name: "c" }
+      const making = controller(
+        () =>
+          Effect.gen(function* () {
+            const absent = yield* Effect.isFailure(Client.get(Namespace, { name: "new" }))
+            if (absent) yield* Client.create(Namespace, { metadata: { name: "new" } })
+            if (yield* Effect.isSuccess(Client.get(ConfigMap, place))) return Result.done
+            yield* Client.create(ConfigMap, { metadata: place })
+            return Result.done
+          }),
+        { access: [Access.create(Namespace), Access.get(Namespace), Access.create(ConfigMap), Access.get(ConfigMap)] }
+      )
+      const copying = controller((site) =>
+        Effect.as(Owned.apply(site, ConfigMap, { metadata: { name: "c" } }), Result.done)
+      )
+      const manifests = [
+        { apiVersion: "v1", kind: "Namespace", metadata: { name: "new" } },
+        { apiVersion: "example.com/v1", kind: "Site", metadata: { ...key, namespace: "new" }, spec: {} }
+      ]
+      for (const dryRuns of [false, true]) {
+        const planned = yield* plan([making], { dryRuns })
+        expect([short(planned), planned.unknown]).toEqual([["create Namespace new", "create ConfigMap c"], []])
+        const applied = yield* plan([copying], { dryRuns, manifests, namespaces: ["new"] })
+        expect([short(applied), applied.unknown]).toEqual([["create ConfigMap c"], []])
+      }
+    })
+  )
+
+  scene(
+    "writes objects of a kind in memory that only the plan serves",
+    ({ plan }) =>
+      Effect.gen(function* () {
+        const sizing = controller((site) => Effect.as(Status.update(site, { size: 4 }), Result.done))
+        const manifests = [{ apiVersion: "example.com/v1", kind: "Site", metadata: key, spec: { size: 2 } }]
+        const withCrd = [{ ...Crd.of(Site), metadata: { name: "sites.example.com" } }, ...manifests]
+        for (const options of [{ installCrds: true, manifests }, { manifests: withCrd }]) {
+          const planned = yield* plan([sizing], { ...options, dryRuns: true })
+          expect([short(planned), planned.unknown]).toEqual([["change Site a status status.size"], []])
+        }
+      }),
+    { ...quiet, crds: [] }
   )
 
   scene("continues in memory after the first write of an object", ({ plan }) =>

@@ -186,7 +186,7 @@ export const make = <R, E>(
       )
       const own = yield* Effect.provide(Layer.build(layer), services)
       const context = Context.merge(services, own)
-      const runners = yield* Manager.start(controllers, {
+      const runners = yield* Manager.start(controllers.map(hastened), {
         labelSelector: settings.labelSelector,
         syncPeriod: 0,
         gracePeriod: 0,
@@ -200,6 +200,11 @@ export const make = <R, E>(
       return yield* settled(runners, rest, Duration.decode(settings.timeout ?? "1 minute"))
     }).pipe(Effect.provideService(Transport.Transport, transport))
     const { late, runners, unstarted, waiting } = yield* Effect.raceFirst(planned, Deferred.await(failure))
+    for (const { controller, intake } of runners) {
+      if (intake.failure === undefined) continue
+      const message = Secrecy.masked(secrets.replaced(intake.failure, () => Secrecy.hidden))
+      endings.end({ controller }, `a map of its triggers fails: ${message}`)
+    }
     const isKnown = (reconcile: Endings.Reconcile) => endings.reasonOf(reconcile) === undefined
     const failures = rest.failures().filter(([reconcile]) => isKnown(reconcile))
     // A controller may copy a value of a Secret that another reconcile has read.
@@ -218,7 +223,9 @@ export const make = <R, E>(
           name,
           kind: resource.kind,
           ...(informer?.state().synced === true && { objects: informer.store.size() }),
-          complete: ![...unstarted, ...late].some(({ controller }) => controller === name)
+          complete: ![...unstarted, ...endings.all(), ...late].some(
+            ({ controller, object }) => controller === name && object === undefined
+          )
         }
       }),
       writes: sorted(writes, controllers).map((write) => ({
@@ -242,12 +249,21 @@ export const make = <R, E>(
     }
   }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
 
-/** Ends the plan of a reconcile at an effect outside of the cluster. */
+/** With short delays of its triggers. They only collect changes, which are close together in a plan. */
+const hastened = <R>(controller: Controller<R>): Controller<R> => ({
+  ...controller,
+  triggers: controller.triggers.map((trigger) => ({
+    ...trigger,
+    delayMillis: Math.min(trigger.delayMillis, Rest.longestDelayMillis)
+  }))
+})
+
+/** Ends the plan of a reconcile or a map at an effect outside of the cluster. */
 const outside = (endings: Endings.Endings) => (what: string) =>
   Effect.contextWithEffect((context: Context.Context<never>) => {
-    const reconcile = Replica.reconcileOf(context)
+    const part = Replica.partOf(context)
     const reason = `a plan has no effect outside of the cluster: ${what}`
-    if (reconcile !== undefined) endings.end(reconcile, reason)
+    if (part !== undefined) endings.end(part, reason)
     return Effect.dieMessage(reason)
   })
 
@@ -263,11 +279,12 @@ const settled = <R extends Runner>(runners: ReadonlyArray<R>, rest: Rest.Rest, t
     const reached = yield* Effect.timeoutOption(rest.reached(working), timeout)
     const late: ReadonlyArray<Endings.Unknown> = Option.isSome(reached)
       ? []
-      : working.flatMap(({ controller, queue }): ReadonlyArray<Endings.Unknown> => {
+      : working.flatMap(({ controller, intake, queue }): ReadonlyArray<Endings.Unknown> => {
           const { processing, ready } = Option.getOrThrow(queue()).snapshot()
           const left = processing + ready
-          const reason = `${left} ${left === 1 ? "object is" : "objects are"} not at rest after ${Duration.format(timeout)}`
-          return left === 0 ? [] : [{ controller, reason }]
+          const what = left === 0 ? "a map of its triggers is" : left === 1 ? "1 object is" : `${left} objects are`
+          const reason = `${what} not at rest after ${Duration.format(timeout)}`
+          return left === 0 && !intake.isMapping ? [] : [{ controller, reason }]
         })
     const waiting = (Option.isSome(reached) ? [] : rest.waiting()).map(
       ({ controller, ...reconcile }): Endings.Unknown => ({

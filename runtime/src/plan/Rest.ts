@@ -13,8 +13,8 @@ const mostRetries = 4
 /** A `Result.requeue` is repeated until its delay is long. With a back-off that does not grow, the rest is unknown after this number. */
 const mostRequeues = 20
 
-/** The longest delay of a retry that the plan waits for, in ms. */
-const longestDelayMillis = 1000
+/** The longest delay of a retry that the plan waits for, and of a trigger in a plan, in ms. */
+export const longestDelayMillis = 1000
 
 /** How often to look, in ms: at first, and at last. A look costs time in proportion to the objects. */
 const pauseMillis = 5
@@ -85,11 +85,11 @@ export const make = (endings: Endings): Rest => {
       else due.delete(id)
     })
 
-  const isAtRest = (runners: ReadonlyArray<Runner>): boolean =>
+  const isAtRest = (runners: ReadonlyArray<Runner>, now: number): boolean =>
     due.size === 0 &&
-    runners.every(({ informers, queue }) => {
+    runners.every(({ informers, intake, queue }) => {
       const current = queue()
-      if (current._tag === "None") return false
+      if (current._tag === "None" || intake.isMapping || intake.dueAt >= now) return false
       const { processing, ready } = current.value.snapshot()
       return ready === 0 && processing === 0 && informers.every(({ state }) => state().overlaid === 0)
     })
@@ -112,10 +112,11 @@ export const make = (endings: Endings): Rest => {
       }),
     reached: (runners) =>
       Effect.gen(function* () {
+        const clock = yield* Effect.clock
         let pause = pauseMillis
         for (let quiet = 0; quiet < quietLooks; quiet++) {
           yield* Effect.sleep(quiet > 0 ? pauseMillis : pause)
-          if (isAtRest(runners)) continue
+          if (isAtRest(runners, clock.unsafeCurrentTimeMillis())) continue
           quiet = -1
           pause = Math.min(longestPauseMillis, pause * 1.2)
         }

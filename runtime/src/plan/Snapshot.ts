@@ -27,8 +27,6 @@ export interface Snapshot {
   /** Notes that a write has created, changed or removed an object. No later copy replaces it. */
   readonly touch: (target: Target.Target) => void
   readonly isTouched: (target: Target.Target) => boolean
-  /** The resourceVersion in the cluster of the copy with this resourceVersion. */
-  readonly versionInCluster: (version: string) => string | undefined
 }
 
 /** Objects per page, as for caches. */
@@ -84,7 +82,6 @@ export const make = (
     const touched = new Set<string>()
     /** The lists without selectors that are complete. */
     const complete = new Set<string>()
-    const versions = new Map<string, string>()
 
     const found = (target: Target.Target): Wire | undefined =>
       simulation.find(target, target.namespace, target.name) as Wire | undefined
@@ -99,9 +96,6 @@ export const make = (
     const store = (target: Target.Target, object: Wire): void => {
       secrets.learn(object, Target.isSecrets(target))
       simulation.load(target, object)
-      const inMemory = found(target)?.metadata.resourceVersion
-      const inCluster = object.metadata.resourceVersion
-      if (inMemory !== undefined && inCluster !== undefined) versions.set(inMemory, inCluster)
     }
 
     const take = (collection: Target.Target, objects: ReadonlyArray<Wire>): void => {
@@ -182,10 +176,12 @@ export const make = (
         }),
       put: (target, object) => {
         touched.add(Target.keyOf(target))
-        store(target, object as Wire)
+        const { metadata, ...rest } = object as Wire
+        // The answer of a dry run has the version before the write.
+        const { resourceVersion: _, ...meta } = metadata
+        store(target, { ...rest, metadata: meta })
       },
       touch: (target) => void touched.add(Target.keyOf(target)),
-      isTouched: (target) => touched.has(Target.keyOf(target)),
-      versionInCluster: (version) => versions.get(version)
+      isTouched: (target) => touched.has(Target.keyOf(target))
     }
   })

@@ -41,6 +41,19 @@ export const prune = (
   return { value: pruned, errors: [...new Set(strict.errors)].slice(0, mostErrors) }
 }
 
+/** Reports whether an object has an unknown field, without a copy of the object. It does not check the types of values. */
+export const has = (schema: Schema, value: Json): boolean => {
+  if (J.isList(value)) return value.some((item) => has(schema.items ?? {}, item))
+  if (!J.isObject(value)) return false
+  if (schema.properties === undefined && typeof schema.additionalProperties !== "object") return false
+  for (const name of Object.keys(value)) {
+    const known = fieldOf(schema, name)
+    const member = value[name]
+    if (member !== undefined && (known === undefined || has(known, member))) return true
+  }
+  return false
+}
+
 interface Strict {
   readonly duplicates: ReadonlySet<string>
   readonly errors: Array<string>

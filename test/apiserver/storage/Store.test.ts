@@ -112,6 +112,25 @@ describe("Store", () => {
     expect([seen, store.changes("a", before)?.length, store.changes("b", before)]).toEqual([["MODIFIED"], 1, []])
   })
 
+  test("keeps the resourceVersion of a loaded object, and gives later writes higher ones", () => {
+    const store = Store.make()
+    const loaded = (name: string, resourceVersion: string) =>
+      store.load("a", { metadata: { namespace: "n", name, resourceVersion } })
+    const versionOf = ({ metadata }: JsonObject) => Json.object(metadata).resourceVersion
+    expect(versionOf(loaded("x", "48213"))).toBe("48213")
+    expect(versionOf(loaded("y", "7"))).toBe("7")
+    expect(versionOf(loaded("z", "not a number"))).toBe("not a number")
+    expect([store.revision, versionOf(store.put("a", object("n", "x")))]).toEqual([48213, "48214"])
+    const seen: Array<readonly [number, unknown]> = []
+    store.subscribe((change) => seen.push([change.revision, versionOf(change.object)]))
+    loaded("w", "100")
+    loaded("v", "60000")
+    expect(seen).toEqual([
+      [48215, "100"],
+      [60000, "60000"]
+    ])
+  })
+
   test("returns the last state of a removed object with the revision of the removal", () => {
     const store = Store.make()
     const received: Array<Store.Change> = []

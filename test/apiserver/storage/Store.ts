@@ -43,7 +43,7 @@ export interface Store {
   readonly put: (storage: string, object: JsonObject) => JsonObject
   /**
    * The same, for the initial objects of a storage: without watches, the history does not keep the change. A later watch of an earlier revision
-   * does not show it.
+   * does not show it. The object keeps its resourceVersion, and later writes have higher ones.
    */
   readonly load: (storage: string, object: JsonObject) => JsonObject
   /** Deletes an object and returns its last state; undefined if the object does not exist. */
@@ -135,13 +135,14 @@ export const make = (options: Options = {}): Store => {
     return selected
   }
 
-  const put: Store["put"] = (storage, written) => write(shelfOf(storage), storage, written, true)
-
-  const write = (shelf: Shelf, storage: string, written: JsonObject, isKept: boolean): JsonObject => {
-    const key = keyOfObject(written)
-    const previous = shelf.objects.get(key)
+  const put: Store["put"] = (storage, written) => {
     revision++
-    const stored = at(revision, written)
+    return write(shelfOf(storage), storage, at(revision, written), true)
+  }
+
+  const write = (shelf: Shelf, storage: string, stored: JsonObject, isKept: boolean): JsonObject => {
+    const key = keyOfObject(stored)
+    const previous = shelf.objects.get(key)
     shelf.objects.set(key, stored)
     for (const index of shelf.indexes.values()) index.change(key, previous, stored)
     if (previous === undefined) shelf.keys.splice(indexOf(shelf.keys, key), 0, key)
@@ -217,7 +218,12 @@ export const make = (options: Options = {}): Store => {
     put,
     load: (storage, written) => {
       const shelf = shelfOf(storage)
-      return write(shelf, storage, written, shelf.listeners.size > 0 || everywhere.size > 0)
+      const isKept = shelf.listeners.size > 0 || everywhere.size > 0
+      const version = text(object(written.metadata).resourceVersion) ?? ""
+      if (isKept || version === "") revision++
+      const number = Number(version)
+      if (Number.isSafeInteger(number) && number > revision) revision = number
+      return write(shelf, storage, version === "" ? at(revision, written) : written, isKept)
     },
     remove,
     restore,
