@@ -67,12 +67,14 @@ export const programs: ReadonlyArray<Verb.Verb<EnvtestError | Users.UsersError |
     name: "etcd",
     description: "Answer the health checks of envtest",
     flags: [],
+    untilSignal: true,
     run: ({ args }) => etcd(flagsOf(args))
   },
   {
     name: "kube-apiserver",
     description: "Serve the API for envtest, with the flags of kube-apiserver",
     flags: [],
+    untilSignal: true,
     run: ({ args }) => Effect.scoped(apiServer(flagsOf(args)))
   }
 ]

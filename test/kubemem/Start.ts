@@ -80,6 +80,7 @@ export const verb = Verb.make("start", {
     ["Start a cluster for kubectl", "start"],
     ["Start with CRDs and objects, on a fixed port", "start --port 6443 --crds config/crd --apply samples"]
   ],
+  untilSignal: true,
   run: (values) =>
     Effect.gen(function* () {
       if (values.detach) {

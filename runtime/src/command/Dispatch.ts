@@ -2,6 +2,7 @@
  * Runs the verb of a command line as the process's main program.
  *
  * Exit codes: 0 for success and for a clean shutdown, 1 for a failure, 2 for wrong usage. A failure prints one line to standard error.
+ * A signal is a failure of a verb with an end of its own: 130 for SIGINT, 143 for SIGTERM.
  */
 import type { FileSystem } from "@effect/platform/FileSystem"
 // The unused parts of BunContext take 20 ms to load at every start.
@@ -9,6 +10,7 @@ import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as FairScheduler from "../manager/FairScheduler.ts"
 import * as Verb from "./Verb.ts"
 import * as Verdict from "./Verdict.ts"
@@ -16,16 +18,21 @@ import * as Verdict from "./Verdict.ts"
 /**
  * The first signal interrupts the program, by `runMain`. A second one exits the process. The default action of the system would not,
  * because it does not apply to process 1 of a container.
+ *
+ * @returns the first signal; undefined before it
  */
-const endAtSecondSignal = (name: string): void => {
-  let signals = 0
+const endAtSecondSignal = (name: string): (() => string | undefined) => {
+  let first: string | undefined
   const count = (signal: string): void => {
-    signals++
-    if (signals < 2) return
+    if (first === undefined) {
+      first = signal
+      return
+    }
     process.stderr.write(`${name}: ended at once by a second signal (${signal})\n`)
     process.exit(1)
   }
   process.on("SIGINT", count).on("SIGTERM", count)
+  return () => first
 }
 
 /**
@@ -34,19 +41,20 @@ const endAtSecondSignal = (name: string): void => {
  * @internal
  */
 export const run = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unknown, FileSystem>>): void => {
-  const asked = Effect.suspend(() =>
-    Effect.flatMap(Verb.select(named, verbs, process.argv.slice(2)), (request) =>
-      request._tag === "Print"
-        ? Console.log(request.text)
-        : request.verb.run({ program: named.name, args: request.args, environment: process.env })
-    )
+  const selected = Verb.select(named, verbs, process.argv.slice(2))
+  const asked = Effect.flatMap(selected, (request) =>
+    request._tag === "Print"
+      ? Console.log(request.text)
+      : request.verb.run({ program: named.name, args: request.args, environment: process.env })
   )
-  endAtSecondSignal(named.name)
+  const signal = endAtSecondSignal(named.name)
+  const isUntilSignal =
+    Either.isRight(selected) && selected.right._tag === "Run" && selected.right.verb.untilSignal === true
   BunRuntime.runMain(FairScheduler.within(Effect.provide(asked, BunFileSystem.layer)), {
     disableErrorReporting: true,
     disablePrettyLogger: true,
     teardown: (exit, onExit) => {
-      const { code, line } = Verdict.of(exit)
+      const { code, line } = Verdict.of(exit, isUntilSignal ? undefined : Verdict.interrupted(signal()))
       if (line !== undefined) process.stderr.write(`${named.name}: ${line}\n`)
       onExit(code)
     }

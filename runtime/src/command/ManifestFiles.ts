@@ -4,6 +4,7 @@ import { FileSystem } from "@effect/platform/FileSystem"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type { Manifest } from "../plan/Manifests.ts"
+import * as ManifestYaml from "./ManifestYaml.ts"
 
 /** A file cannot be used. The message names the flag and the file. */
 export class InvalidFile extends Data.TaggedError("InvalidFile")<{ readonly message: string }> {}
@@ -39,9 +40,9 @@ const itemsOf = (value: unknown): ReadonlyArray<unknown> => {
 const objectsOf = (path: string) =>
   Effect.gen(function* () {
     const text = yield* read("filename", path)
-    const { loadAll } = yield* Effect.promise(() => import("js-yaml"))
+    const yaml = yield* Effect.promise(() => import("js-yaml"))
     const documents = yield* Effect.try({
-      try: () => loadAll(text),
+      try: () => yaml.loadAll(text, { schema: ManifestYaml.schemaOf(yaml) }),
       catch: (error) =>
         new InvalidFile({ message: `--filename: ${path} is not YAML: ${reasonOf(error).split("\n", 1)[0]}` })
     })

@@ -1,5 +1,4 @@
 /** `plan`: what the program would write in a cluster now, without writing it. */
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as KubeConfig from "../client/KubeConfig.ts"
@@ -14,6 +13,7 @@ import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import * as Kinds from "./Kinds.ts"
 import * as ManifestFiles from "./ManifestFiles.ts"
+import * as Output from "./Output.ts"
 import type { Program as Runnable } from "./Run.ts"
 import * as Verb from "./Verb.ts"
 
@@ -153,11 +153,11 @@ export const verb = <R, E>(program: Program<R, E>) =>
         const maker = { name, version, ...(build !== undefined && { commit: build.commit }) }
         const document = Document.of(plan, maker, flagsIn(settings, manifests, namespace))
         if (before === undefined) {
-          yield* Console.log(settings.format.plan(document))
+          yield* Output.print(settings.format.plan(document))
           return yield* Document.isEmpty(document) ? Effect.void : new Verb.Logged({ code: 2 })
         }
         const difference = Document.difference(before, document)
-        yield* Console.log(settings.format.difference(difference))
+        yield* Output.print(settings.format.difference(difference))
         return yield* Document.isSame(difference) ? Effect.void : new Verb.Logged({ code: 2 })
       }).pipe(Effect.scoped)
   })

@@ -1,6 +1,5 @@
 /** `replay TRACE`: runs a recorded attempt of a running manager again, in this process. */
 import { FileSystem } from "@effect/platform/FileSystem"
-import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -12,6 +11,7 @@ import * as ReplayText from "../replay/Text.ts"
 import * as Text from "../resource/Text.ts"
 import * as Asking from "./Asking.ts"
 import * as Flag from "./Flag.ts"
+import * as Output from "./Output.ts"
 import * as Pause from "./Pause.ts"
 import type { Program as Runnable } from "./Run.ts"
 import * as Verb from "./Verb.ts"
@@ -68,7 +68,7 @@ const fetched = (program: string, settings: Settings, trace: string) =>
 
 const saved = (file: string, text: string) =>
   file === "-"
-    ? Console.log(text)
+    ? Output.print(text)
     : Effect.flatMap(FileSystem, (fs) =>
         Effect.mapError(
           // It may have more than others may see. The mode of a file that exists does not change by itself.
@@ -104,7 +104,7 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
           return yield* new Verb.UsageError({ message: "--save and --break need a trace or --recording" })
         }
         if (word === undefined && recording === undefined) {
-          return yield* Console.log(Text.printable(yield* Asking.text(name, settings, path, { output })))
+          return yield* Output.print(Text.printable(yield* Asking.text(name, settings, path, { output })))
         }
         if (word !== undefined && recording !== undefined) {
           return yield* new Verb.UsageError({ message: "a trace and --recording: only one is possible" })
@@ -122,7 +122,7 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
         const report = yield* Replay.make(program.controllers, layer, document, {
           begin: settings.break ? Pause.pause : undefined
         })
-        yield* Console.log(output === "json" ? JSON.stringify(report, undefined, 2) : ReplayText.render(report))
+        yield* Output.print(output === "json" ? JSON.stringify(report, undefined, 2) : ReplayText.render(report))
         return yield* report.same ? Effect.void : new Verb.Logged({ code: 2 })
       })
   })

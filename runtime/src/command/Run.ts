@@ -292,6 +292,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
       ["Run one replica of several, in a cluster.", "run --leader-elect --log-level=debug"]
     ],
     logsWarnings: true,
+    untilSignal: true,
     run: (settings, _, deprecated) =>
       Effect.gen(function* () {
         const levels = yield* LogLevels.make(settings.logLevel)

@@ -31,6 +31,8 @@ export interface Verb<E, R> {
   readonly examples?: ReadonlyArray<Example> | undefined
   /** Further environment variables, as in the help. */
   readonly settings?: Setting.Settings | undefined
+  /** Whether the verb runs until a signal, which then is a success. Other verbs fail at a signal. Default: false. */
+  readonly untilSignal?: boolean | undefined
   readonly run: (input: Flag.Input) => Effect.Effect<void, E | UsageError, R>
 }
 
@@ -53,6 +55,8 @@ export const make = <F extends Flag.Flags, E, R>(
       deprecated: ReadonlyArray<string>
     ) => Effect.Effect<void, E, R>
     readonly logsWarnings?: boolean | undefined
+    /** Whether the verb runs until a signal, which then is a success. Other verbs fail at a signal. Default: false. */
+    readonly untilSignal?: boolean | undefined
     /** The exit code of an invalid command line. Default: 2. */
     readonly misuse?: number | undefined
   }
@@ -63,6 +67,7 @@ export const make = <F extends Flag.Flags, E, R>(
   flags: Object.values(options.flags),
   examples: options.examples,
   settings: options.settings,
+  untilSignal: options.untilSignal,
   run: (input) =>
     Either.match(Flag.read(options.flags, input, options.words?.most), {
       onLeft: (message): Effect.Effect<void, E | UsageError, R> =>

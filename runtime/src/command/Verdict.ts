@@ -11,9 +11,23 @@ export interface Verdict {
   readonly line?: string
 }
 
-/** The verdict about a command that has ended. */
-export const of = (exit: Exit.Exit<unknown, unknown>): Verdict => {
-  if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return { code: 0 }
+/** Shells add the number of the signal to 128. */
+const codes: { readonly [signal: string]: number } = { SIGINT: 130, SIGTERM: 143 }
+
+/** The verdict about a verb that a signal has ended before its work was done. */
+export const interrupted = (signal: string | undefined): Verdict => ({
+  code: codes[signal ?? ""] ?? 1,
+  line: signal === undefined ? "interrupted" : `ended by a signal (${signal})`
+})
+
+/**
+ * The verdict about a command that has ended.
+ *
+ * @param ifInterrupted the verdict about an interruption. Default: a success
+ */
+export const of = (exit: Exit.Exit<unknown, unknown>, ifInterrupted: Verdict = { code: 0 }): Verdict => {
+  if (Exit.isSuccess(exit)) return { code: 0 }
+  if (Cause.isInterruptedOnly(exit.cause)) return ifInterrupted
   const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
   if (failure instanceof Verb.Logged) return { code: failure.code }
   if (failure instanceof Verb.UsageError) return { code: failure.code ?? 2, line: failure.message }

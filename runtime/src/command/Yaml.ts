@@ -1,7 +1,7 @@
 /** Objects for kubectl, as YAML or JSON. */
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Flag from "./Flag.ts"
+import * as Output from "./Output.ts"
 
 /** The output formats of objects. */
 export type Format = "yaml" | "json"
@@ -29,5 +29,5 @@ const list = (objects: ReadonlyArray<object>): string =>
   JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }, undefined, 2)
 
 /** Prints objects. */
-export const print = (objects: ReadonlyArray<object>, format: Format): Effect.Effect<void> =>
-  Effect.flatMap(format === "json" ? Effect.sync(() => list(objects)) : documents(objects), Console.log)
+export const print = (objects: ReadonlyArray<object>, format: Format): Effect.Effect<void, Output.NotWritten> =>
+  Effect.flatMap(format === "json" ? Effect.sync(() => list(objects)) : documents(objects), Output.print)

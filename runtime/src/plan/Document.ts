@@ -1,4 +1,5 @@
 /** A plan as a JSON document, which names the build of the program. A later plan can be compared with it. */
+import * as Schema from "effect/Schema"
 import type { Unknown } from "./Endings.ts"
 import type { Plan } from "./Plan.ts"
 import type { Write } from "./Write.ts"
@@ -59,25 +60,43 @@ export const of = (plan: Plan, program: Maker, flags: ReadonlyArray<string>): Do
   ...plan
 })
 
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+const text = Schema.String
+const maybe = Schema.optional(text)
+const object = { kind: text, namespace: maybe, name: text }
+const field = Schema.Struct({ path: text })
+const part = { controller: maybe, object: Schema.optional(Schema.Struct(object)) }
 
-const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
-  Array.isArray(value) && value.every(isItem)
+/** The parts of a document that its text and its comparison need. */
+const isDocument = Schema.is(
+  Schema.Struct({
+    kind: Schema.Literal("Plan"),
+    version: Schema.Literal(1),
+    server: text,
+    program: Schema.Struct({ name: text, version: text, commit: maybe }),
+    flags: Schema.Array(text),
+    controllers: Schema.Array(Schema.Struct({ name: text, kind: text })),
+    writes: Schema.Array(
+      Schema.Struct({
+        ...part,
+        target: Schema.Struct(object),
+        subresource: maybe,
+        action: Schema.Literal("create", "change", "delete"),
+        verb: text,
+        fields: Schema.Array(field),
+        rollout: Schema.optional(Schema.Struct({ pods: Schema.Number }))
+      })
+    ),
+    unknown: Schema.Array(Schema.Struct({ ...part, reason: text })),
+    problems: Schema.Array(Schema.Struct({ ...part, message: text }))
+  })
+)
 
 /** The document in a text; undefined if the text has none. */
 export const parse = (text: string): Document | undefined => {
   try {
     const value: unknown = JSON.parse(text)
-    const isPlan =
-      isRecord(value) &&
-      value.kind === "Plan" &&
-      value.version === 1 &&
-      isRecord(value.program) &&
-      isListOf(value.flags, (flag) => typeof flag === "string") &&
-      ["controllers", "writes", "unknown", "problems"].every((name) => isListOf(value[name], isRecord))
-    // The only unchecked cast: a program wrote the document, and the version names its form.
-    return isPlan ? (value as unknown as Document) : undefined
+    // The only unchecked cast: a program wrote the rest of the document, and the version names its form.
+    return isDocument(value) ? (value as unknown as Document) : undefined
   } catch {
     return undefined
   }

@@ -22,12 +22,13 @@ const isNoise = ({ path }: Field): boolean =>
   path === "metadata.annotations[homeostat.dev/intent]" ||
   (path.startsWith("status.conditions[") && /\.(type|lastTransitionTime|observedGeneration)$/.test(path))
 
-/** A text of the cluster in one line, so that it cannot look like another line of the plan. */
-const line = (text: string): string => Text.printable(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t")
+/** The text of lines. A text of the cluster or of a file stays in its line, so that it cannot look like another line. */
+const joined = (lines: ReadonlyArray<string>): string =>
+  lines.map((line) => Text.printable(line).replaceAll("\n", "\\n").replaceAll("\t", "\\t")).join("\n")
 
 const shown = (value: Drift.Json | undefined): string => {
   const text = value === undefined ? "none" : typeof value === "string" && value !== "" ? value : JSON.stringify(value)
-  return line(Text.clip(text, longestValue))
+  return Text.clip(text, longestValue)
 }
 
 const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
@@ -44,7 +45,7 @@ const headOf = ({ action, rollout, subresource, target, verb }: Write): string =
 const fieldsOf = ({ action, fields }: Write): ReadonlyArray<string> => {
   if (action !== "change") return []
   const worth = fields.filter((field) => !isNoise(field))
-  const lines = worth.slice(0, mostFields).map(({ from, path, to }) => `${line(path)}: ${shown(from)} -> ${shown(to)}`)
+  const lines = worth.slice(0, mostFields).map(({ from, path, to }) => `${path}: ${shown(from)} -> ${shown(to)}`)
   const rest = worth.length - lines.length
   return rest === 0 ? lines : [...lines, `${counted(rest, "more field")} (-o json)`]
 }
@@ -77,11 +78,11 @@ const partsOf = (plan: Parts) => {
   }
   for (const write of plan.writes) partOf(write).writes.push(write)
   for (const unknown of plan.unknown) partOf(unknown).notes.push(noteOf(unknown))
-  for (const problem of plan.problems) partOf(problem).notes.push(`! ${line(problem.message)}`)
+  for (const problem of plan.problems) partOf(problem).notes.push(`! ${problem.message}`)
   return [...parts.values()]
 }
 
-const noteOf = ({ reason }: Unknown): string => `? unknown: ${line(reason)}`
+const noteOf = ({ reason }: Unknown): string => `? unknown: ${reason}`
 
 const titleOf = ({ notes, title, writes }: Part): string => {
   const unknown = notes.filter((note) => note.startsWith("?")).length
@@ -119,7 +120,7 @@ const titleOfPlan = ({ complete }: Document): string => (complete ? "Plan" : "In
 
 /** A plan as text. */
 export const text = (plan: Document): string =>
-  [...bodyOf(plan), ...restOf(plan), `${titleOfPlan(plan)}: ${totalOf(plan)}.`].join("\n")
+  joined([...bodyOf(plan), ...restOf(plan), `${titleOfPlan(plan)}: ${totalOf(plan)}.`])
 
 const makerOf = ({ program: { commit, name, version } }: Pick<Document, "program">): string =>
   `${name} ${version}${commit === undefined ? "" : ` (${commit.slice(0, 8)})`}`
@@ -142,18 +143,18 @@ const endOf = (difference: Difference): ReadonlyArray<string> =>
 
 /** The difference of two plans as text. */
 export const differenceText = (difference: Difference): string =>
-  [
+  joined([
     ...difference.warnings,
     ...sidesOf(difference).flatMap(([title, side]) => [title, ...bodyOf(side), `  ${totalOf(side)}`]),
     ...endOf(difference)
-  ].join("\n")
+  ])
 
-/** A text in a table of Markdown. A tag or a comment in it would hide the rest. */
+/** A text in Markdown, also in a table. A tag or a comment in it would hide the rest. */
 const cell = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "\\|").replaceAll("`", "'")
 
 const noteRow = ({ controller, object }: Pick<Unknown, "controller" | "object">, note: string): string =>
-  `| ${controller ?? ""} | ${object === undefined ? "" : cell(named(object))} | ${cell(line(note))} | |`
+  `| ${cell(controller ?? "")} | ${object === undefined ? "" : cell(named(object))} | ${cell(note)} | |`
 
 const table = (plan: Parts): ReadonlyArray<string> => [
   "| controller | object | write | pods |",
@@ -161,7 +162,7 @@ const table = (plan: Parts): ReadonlyArray<string> => [
   ...plan.writes.map((write) => {
     const object = write.object === undefined ? "" : named(write.object)
     const what = `${signs[write.action]} ${named(write.target)}${write.subresource === undefined ? "" : ` ${write.subresource}`}`
-    return `| ${write.controller ?? ""} | ${cell(object)} | \`${cell(what)}\` | ${write.rollout === undefined ? "" : `rolls ${write.rollout.pods}`} |`
+    return `| ${cell(write.controller ?? "")} | ${cell(object)} | \`${cell(what)}\` | ${write.rollout === undefined ? "" : `rolls ${write.rollout.pods}`} |`
   }),
   ...plan.unknown.map((unknown) => noteRow(unknown, `unknown: ${unknown.reason}`)),
   ...plan.problems.map((problem) => noteRow(problem, `stops: ${problem.message}`))
@@ -180,23 +181,23 @@ const details = (plan: Parts): ReadonlyArray<string> => [
 
 /** A plan as Markdown, for a merge request. */
 export const markdown = (plan: Document): string =>
-  [
+  joined([
     `### ${titleOfPlan(plan)} of ${makerOf(plan)}`,
     "",
     `${totalOf(plan)}.`,
     ...(plan.problems.length > 0 || !Documents.isEmpty(plan) ? ["", ...table(plan), "", ...details(plan)] : []),
     "",
     ...restOf(plan).map((line) => `- ${line}`)
-  ].join("\n")
+  ])
 
 /** The difference of two plans as Markdown. */
 export const differenceMarkdown = (difference: Difference): string =>
-  [
-    `### From ${makerOf(difference.before)} to ${makerOf(difference.now)}`,
-    ...difference.warnings.flatMap((line) => ["", line]),
+  joined([
+    `### From ${cell(makerOf(difference.before))} to ${makerOf(difference.now)}`,
+    ...difference.warnings.flatMap((line) => ["", cell(line)]),
     ...sidesOf(difference).flatMap(([title, side]) => [
       "",
-      `#### ${title}`,
+      `#### ${cell(title)}`,
       "",
       `${totalOf(side)}.`,
       "",
@@ -205,4 +206,4 @@ export const differenceMarkdown = (difference: Difference): string =>
       ...details(side)
     ]),
     ...endOf(difference).flatMap((line) => ["", line])
-  ].join("\n")
+  ])

@@ -63,11 +63,23 @@ const patched = (before: Json, body: unknown): Json =>
 
 const status = (code: number, rest: object) => ({ kind: "Status", apiVersion: "v1", code, ...rest })
 
+const metadataOf = (object: Json): { readonly [name: string]: Json } =>
+  Drift.isRecord(object) && Drift.isRecord(object.metadata) ? object.metadata : {}
+
+/**
+ * The name of a new object.
+ *
+ * @param nth the end of a generated name, which differs between the writes of a replay
+ */
+export const nameOf = ({ body }: Pick<Request, "body">, nth: number): string => {
+  const { generateName = "", name } = metadataOf(jsonOf(body ?? "{}") as Json)
+  return typeof name === "string" ? name : `${String(generateName)}${String(nth).padStart(5, "0")}`
+}
+
 /** The object with the metadata that the API server sets. */
-const stored = (object: Json, before: KubernetesObject | undefined, at: number): KubernetesObject => {
+const stored = (object: Json, before: KubernetesObject | undefined, at: number, name: string): KubernetesObject => {
   const fields = Drift.isRecord(object) ? object : {}
-  const metadata = Drift.isRecord(fields.metadata) ? fields.metadata : {}
-  const name = typeof metadata.name === "string" ? metadata.name : `${String(metadata.generateName ?? "")}00000`
+  const metadata = metadataOf(object)
   const {
     creationTimestamp = Time.seconds(at),
     resourceVersion = "1",
@@ -79,12 +91,14 @@ const stored = (object: Json, before: KubernetesObject | undefined, at: number):
 /**
  * The assumed response. Undefined for a patch or a deletion of an object that the recording does not have.
  *
+ * @param name the name of the object
  * @param before the known state; null if the object does not exist
  * @param subresource only this part of the object changes; empty for the object itself
  * @param at the time in ms
  */
 export const of = (
   request: Pick<Request, "method" | "headers" | "body">,
+  name: string,
   before: KubernetesObject | null | undefined,
   subresource: string,
   at: number
@@ -93,12 +107,16 @@ export const of = (
   const { method } = request
   const isApply = request.headers["content-type"]?.startsWith("application/apply-patch") === true
   if (method === "POST") {
-    const after = stored(body as Json, undefined, at)
+    if (before !== undefined && before !== null && subresource === "") {
+      const refusal = { status: "Failure", reason: "AlreadyExists", message: `"${name}" already exists` }
+      return { status: 409, body: status(409, refusal), after: before }
+    }
+    const after = stored(body as Json, undefined, at, name)
     return { status: 201, body: after, after }
   }
   if (before === undefined || before === null) {
     if (isApply && subresource === "") {
-      const after = stored(body as Json, undefined, at)
+      const after = stored(body as Json, undefined, at, name)
       return { status: 201, body: after, after }
     }
     if (before === undefined) return undefined
@@ -118,6 +136,6 @@ export const of = (
   const state = Drift.json(before)
   const whole = method === "PUT" ? (body as Json) : patched(state, body)
   const part = subresource === "" || !Drift.isRecord(whole) ? whole : { ...state, [subresource]: whole[subresource] }
-  const after = stored(part, before, at)
+  const after = stored(part, before, at, name)
   return { status: 200, body: after, after }
 }

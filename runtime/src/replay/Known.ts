@@ -18,16 +18,26 @@ export interface Known {
   readonly all: () => Iterable<readonly [string, KubernetesObject | null]>
 }
 
+type Kind = Pick<Resource.Any, "group" | "plural">
+
 /** The place of an object: its kind in all versions, and its key. */
-export const placeOf = (resource: Pick<Resource.Any, "group" | "plural">, key: ObjectKey): string =>
-  `${Resource.nameOf(resource)} ${keyString(key)}`
+export const placeOf = (resource: Kind, key: ObjectKey): string => `${Resource.nameOf(resource)} ${keyString(key)}`
 
 /** The kind of a read without its version. */
 const kindOf = (identity: string): string => identity.split("/", 1)[0] ?? identity
 
-/** The objects of the cached reads of a recording. */
-export const make = ({ objects, reads }: Pick<Document, "objects" | "reads">): Known => {
+/**
+ * The objects of the cached reads of a recording, and the object of its attempt.
+ *
+ * @param resource the kind of the attempt
+ */
+export const make = (
+  { objects, reads, start }: Pick<Document, "objects" | "reads" | "start">,
+  resource: Kind
+): Known => {
   const seen = new Map<string, KubernetesObject | null>()
+  const own = objects[start]
+  if (own !== undefined) seen.set(placeOf(resource, own.metadata), own)
   const written = new Map<string, KubernetesObject | null>()
   for (const { found, key, resource } of reads) {
     if (found === undefined && key !== undefined) seen.set(`${kindOf(resource)} ${key}`, null)

@@ -173,11 +173,13 @@ export const make = ({ document, known, lineage, time, trail }: Options): Record
     )
     const target = Target.of(request)
     if (target === undefined) return stopped(request, "the write")
-    const before = target.name === "" ? null : known.get(placeOf(target))
-    const assumed = Assumed.of(request, before, target.subresource, time.clock.unsafeCurrentTimeMillis())
+    const name = target.name === "" ? Assumed.nameOf(request, writes) : target.name
+    // A write of a collection names no object that must exist.
+    const before = known.get(placeOf(target, name)) ?? (target.name === "" ? null : undefined)
+    const assumed = Assumed.of(request, name, before, target.subresource, time.clock.unsafeCurrentTimeMillis())
     if (assumed === undefined) return stopped(request, "the object of")
     if (request.dryRun !== true) {
-      known.wrote(placeOf(target, assumed.after?.metadata.name ?? target.name), assumed.after)
+      known.wrote(placeOf(target, name), assumed.after)
     }
     entered(request, String(assumed.status), "assumed")
     return Effect.succeed(response(assumed.status, json, assumed.body))

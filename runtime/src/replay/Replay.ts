@@ -175,7 +175,7 @@ export const make = <R, E>(
     const object = document.objects[document.start]
     if (object === undefined) return yield* new Unusable({ message: "the recording does not have its object" })
     const trail = Trail.make()
-    const known = Known.make(document)
+    const known = Known.make(document, controller.resource)
     const time = yield* RecordedTime.make(Date.parse(document.startedAt))
     const lineage = Lineage.make()
     const recorded = RecordedTransport.make({ document, known, time, trail, lineage })

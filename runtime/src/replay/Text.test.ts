@@ -50,3 +50,10 @@ test("A replay with hidden values reports what it cannot compare", () => {
     "\nThe recording hides 1 secret value: a difference may come from them."
   )
 })
+
+test("A replay of a recording that is cut reports that a difference may come from that", () => {
+  const recording = { ...report().recording, omitted: { reads: 3, requests: 1 } }
+  const line = "\nThe recording omits 4 reads or requests, because there were too many"
+  expect(Text.render(report({ recording }))).toEndWith(`${line}.`)
+  expect(Text.render(report({ recording, same: false }))).toEndWith(`${line}: a difference may come from them.`)
+})

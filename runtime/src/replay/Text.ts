@@ -108,7 +108,7 @@ export const render = (report: Report): string => {
     ...(lost === 0
       ? []
       : [
-          `The recording omits ${lost === 1 ? "1 read or request" : `${lost} reads or requests`}, because there were too many.`
+          `The recording omits ${lost === 1 ? "1 read or request" : `${lost} reads or requests`}, because there were too many${report.same ? "" : ": a difference may come from them"}.`
         ])
   ].join("\n")
 }

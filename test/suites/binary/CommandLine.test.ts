@@ -13,6 +13,7 @@ import { loadAll } from "js-yaml"
 import { program } from "../../../controllers/main.ts"
 import manifest from "../../../package.json" with { type: "json" }
 import * as Binary from "./Binary.ts"
+import * as Running from "./Running.ts"
 import { definitions } from "./Scene.ts"
 
 /** The first test builds the program. */
@@ -52,6 +53,18 @@ describe("The program", () => {
       expect(loadAll(end.stdout)).toEqual(JSON.parse(JSON.stringify(definitions)))
       const json = yield* Binary.run(["crd", "-o", "json"], Binary.bare(yield* Directory.make))
       expect(JSON.parse(json.stdout)).toEqual({ apiVersion: "v1", kind: "List", items: loadAll(end.stdout) })
+    })
+  )
+
+  live("fails with a line if its output cannot be written", () =>
+    Effect.gen(function* () {
+      const executable = yield* Binary.path
+      const command = ["sh", "-c", '"$0" crd > /dev/full', executable]
+      const end = yield* Effect.flatMap(Running.start(command, Binary.bare(yield* Directory.make)), (program) =>
+        program.ended("40 seconds")
+      )
+      const stderr = "homeostat: cannot write to standard output: no space left on device\n"
+      expect(end).toMatchObject({ code: 1, stderr })
     })
   )
 

@@ -163,6 +163,40 @@ describe("A server that does not answer", () => {
   )
 })
 
+describe("A verb that waits for a server ends on a signal with the exit code of shells and a line:", () => {
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143]
+  ] as const) {
+    for (const verb of ["plan", "replay"] as const) {
+      live(`${verb}, on ${signal}`, () =>
+        Effect.gen(function* () {
+          const home = yield* Directory.make
+          let requests = 0
+          const server = yield* serving((path) => {
+            if (path === "/version") return 200
+            requests++
+            return "silence"
+          })
+          const words =
+            verb === "plan"
+              ? ["--controllers=webapp", "--kubeconfig", yield* kubeconfigOf(home, server)]
+              : [`--probe-address=${server}`]
+          const program = yield* Binary.start([verb, ...words], Binary.bare(home))
+          yield* Managed.eventually(
+            "a request",
+            Effect.sync(() => requests),
+            (count) => count > 0
+          )
+          yield* program.signal(signal)
+          const end = yield* program.ended("10 seconds")
+          expect(end).toMatchObject({ code, stdout: "", stderr: `homeostat: ended by a signal (${signal})\n` })
+        })
+      )
+    }
+  }
+})
+
 describe("/healthz", () => {
   live("is answered before the kubeconfig is read", () =>
     Effect.gen(function* () {

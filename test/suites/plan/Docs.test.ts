@@ -206,6 +206,19 @@ describe("The difference of two plans", () => {
     expect(Document.isSame(difference)).toBe(false)
   })
 
+  test("shows the texts of an earlier plan in their lines, without control characters", () => {
+    const target = { apiVersion: "v1", kind: "\u001b[31mPod", name: "a\nPlan: 0" }
+    const write: Write = { target, controller: "a\nb|c", action: "create", verb: "create", fields: [] }
+    const odd = { ...documentOf({ writes: [write] }, "1\n<!--", ["\u001b[2J"]), server: "\u001b[2J" }
+    const difference = Document.difference(odd, documentOf({ writes: [] }))
+    for (const text of [Text.differenceText(difference), Text.differenceMarkdown(difference)]) {
+      expect(text).not.toMatch(/[^\P{Cc}\n]|^(Plan|b[|c])/mu)
+      expect(text).toContain("+ \\u001b[31mPod a\\nPlan: 0")
+    }
+    expect(Text.differenceMarkdown(difference)).not.toContain("<!--")
+    expect(Text.differenceMarkdown(difference)).toContain("| a\\nb\\|c |")
+  })
+
   test("of two incomplete plans has the unknown parts of both", () => {
     const difference = Document.difference(before, documentOf({}, "1.4.0"))
     expect(Text.differenceText(difference)).toStartWith(
@@ -228,7 +241,16 @@ describe("The difference of two plans", () => {
 test("A document can be read again, and other texts are rejected", () => {
   expect(Document.parse(JSON.stringify(documentOf()))).toEqual(documentOf())
   const { program: _, ...unmade } = documentOf()
-  const torn = [unmade, { ...documentOf(), writes: [null] }, { ...documentOf(), flags: [1] }]
+  const torn = [
+    unmade,
+    { ...documentOf(), writes: [null] },
+    { ...documentOf(), writes: [{}] },
+    { ...documentOf(), writes: [{ ...image, fields: [{}] }] },
+    { ...documentOf(), unknown: [{}] },
+    { ...documentOf(), problems: [{}] },
+    { ...documentOf(), program: {} },
+    { ...documentOf(), flags: [1] }
+  ]
   for (const text of torn.map((value) => JSON.stringify(value))) expect(Document.parse(text)).toBeUndefined()
   for (const text of ["", "{", "[]", "null", "{}", '{"kind":"Plan","version":1}', '{"kind":"Plan","version":2}']) {
     expect(Document.parse(text)).toBeUndefined()

@@ -21,6 +21,7 @@ import { Effect, Layer, Logger, LogLevel } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Audit from "../rbac/Audit.ts"
 import * as Recorded from "./Recorded.ts"
+import * as Scalars from "./Scalars.ts"
 
 const transportOf = ({ ca, cert, key, server, token }: User) =>
   Transport.layer(Cluster.make({ server, token, tls: { ca, cert, key } }))
@@ -131,4 +132,13 @@ Shared.real(
       expect([...new Set(entries.map(({ verb }) => verb))].toSorted()).toEqual(["get", "list"])
     }),
   { audit: true, timeoutMillis: 240_000 }
+)
+
+Shared.real("kubectl reads the values of a file as a plan does", (cluster) =>
+  Effect.gen(function* () {
+    const args = ["label", "--local", "--filename=-", "--output=json", "read=true"]
+    const { stderr, stdout } = yield* cluster.kubectl(args, { stdin: Scalars.text })
+    expect(stderr).toBe("")
+    expect(JSON.parse(stdout).values).toEqual(Scalars.scalars.map(([, value]) => value))
+  })
 )

@@ -82,6 +82,6 @@ test("A replay that differs reports what the recording lacks", () => {
   expect(lines.slice(-3)).toEqual([
     "Differs from the recording: 2 reads, 1 write.",
     "The recording hides 2 secret values: a difference may come from them.",
-    "The recording omits 3 reads or requests, because there were too many."
+    "The recording omits 3 reads or requests, because there were too many: a difference may come from them."
   ])
 })

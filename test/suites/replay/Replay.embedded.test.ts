@@ -153,6 +153,21 @@ describe("An attempt that failed", () => {
     })
   )
 
+  live("has its own object without a read of the cache", () =>
+    Effect.gen(function* () {
+      const applied: Act = (chore) => Owned.apply(chore, BuiltIn.ConfigMap, page("a"))
+      const annotated: Act = () => Client.patch(Chore, key, Patch.merge({ metadata: { annotations: { a: "b" } } }))
+      const document = first(yield* recordings(sequence(applied)))
+      const report = yield* replay(
+        document,
+        sequence(() => Client.get(Chore, key), annotated, applied)
+      )
+      expect(report).toMatchObject({ ending: { outcome: "Done" }, missingReads: [] })
+      const fields = [{ path: "metadata.annotations.a", to: "b" }]
+      expect(report.differences).toMatchObject([{ difference: "added", method: "PATCH", fields }])
+    })
+  )
+
   live("reports another order of writes, unless the writes are concurrent", () =>
     Effect.gen(function* () {
       const one: Act = (chore) => Owned.apply(chore, BuiltIn.ConfigMap, { metadata: { name: "one" } })
