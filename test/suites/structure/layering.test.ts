@@ -127,7 +127,7 @@ test("the testkit imports the API server, and only resource, client, telemetry a
       !["resource", "client", "telemetry", "webhook"].includes(folderOf(target) ?? "") &&
       !(
         /^test\/cluster\/(Attempts|Explore|Harness|explore\/\w+)\.ts$/.test(file) &&
-        /^runtime\/src\/(controller\/(Attempt|Controller)|manager\/(LeaderElection|Manager|Rbac|why\/\w+)|command\/Kinds)\.ts$/.test(
+        /^runtime\/src\/(controller\/(Attempt|Controller|Reconciliation)|manager\/(LeaderElection|Manager|Rbac|why\/\w+)|command\/Kinds)\.ts$/.test(
           target
         )
       )
