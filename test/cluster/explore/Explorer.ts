@@ -133,6 +133,9 @@ export const ended = (
     }
   })
 
+/** The time between the death of a process and the start of the next one. */
+const downtime = "5 seconds"
+
 /** Runs one schedule to its end. */
 const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: number): Effect.Effect<Ended> => {
   const { faults, step } = schedule
@@ -152,8 +155,9 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
     return World.run(story, { from: fork.moment, seed: seed + 1000 + first.point.at }, (world) =>
       Effect.gen(function* () {
         world.director.arm(others)
+        yield* world.time.pass(downtime)
         yield* world.start
-        yield* world.time.pass(Math.max(0, until - fork.moment.at))
+        yield* world.time.pass(Math.max(0, until - world.time.clock.unsafeCurrentTimeMillis()))
         const rested = yield* world.settle(passes)
         const before = course.sent.filter((one, at) => (Wire.writes(one) ? fork.answered.has(one) : at < fork.request))
         const crash = Trace.untilCrash(before, course.actedAt)

@@ -7,6 +7,7 @@ import type { Broken } from "./Broken.ts"
 import { type Ended, ended, find, judge, type Report, type ScheduleNotFound } from "./Explorer.ts"
 import type { Schedule } from "./Fault.ts"
 import { collectionOf } from "./Ground.ts"
+import * as Left from "./Left.ts"
 import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
 import { changesOf, lastingBroken, play as playReference, playStep, restartBroken } from "./Reference.ts"
@@ -126,7 +127,13 @@ export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effe
       violations.push(...Violations.of(schedule, found, other.end.witness))
     }
     if (disturbed === undefined && story.fromSpecs && end.rested && !reference.refused) {
-      const past = yield* Past.differences(story, reference.base, end.saved, { roots, seed, view, real })
+      const past = yield* Past.differences(story, reference.base, end.saved, {
+        isOwn: Left.createdBy([...reference.earlier, ...reference.sent]),
+        roots,
+        seed,
+        view,
+        real
+      })
       if (past.length > 0) violate([{ oracle: Past.oracle, message: Picture.show(past) }])
     }
     return { violations, reached: end.fired, trace: end.witness().trace }

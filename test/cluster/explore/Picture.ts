@@ -120,6 +120,8 @@ const normal = (value: Json.Json, name: string, course: Course, part = ""): Json
   for (const member of Object.keys(value).sort()) {
     const inner = value[member]
     if (inner === undefined || course.without(member, part)) continue
+    // The API server shows this default of a status also if the stored object lacks it.
+    if (member === "observedGeneration" && inner === -1) continue
     // The picture shows whether the status has observed the newest spec, but not the generation.
     const isNewest = member === "observedGeneration" && inner === course.generation
     const made = isNewest ? "newest" : normal(inner, member, course, part === "" ? member : part)

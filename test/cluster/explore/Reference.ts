@@ -278,10 +278,15 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       picture: Picture.of(step.end.saved, view),
       changes: changesOf(step.sent)
     }))
-    const requests = steps.flatMap(({ sent }) => sent)
+    const isOwn = Left.createdBy(steps.flatMap(({ sent }) => sent))
     for (const [step, { end, start, witness }] of rested ? steps.entries() : []) {
       if (!Left.hasRoots(start.saved, view)) continue
-      violations.push(...Violations.of({ step, faults: [] }, Left.broken(requests, end.saved, story, view), witness))
+      violations.push(...Violations.of({ step, faults: [] }, Left.broken(isOwn, end.saved, story, view), witness))
+    }
+    const last = steps.at(-1)
+    if (rested && last !== undefined) {
+      const kept = Left.undeleted(last.end.saved, story, view)
+      violations.push(...Violations.of({ step: steps.length - 1, faults: [] }, kept, last.witness))
     }
     const known = new Set(violations.map(({ message, oracle }) => `${oracle}\n${message}`))
     const { violations: found, witnesses } =
@@ -289,7 +294,12 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
     violations.push(...found.filter(({ message, oracle }) => !known.has(`${oracle}\n${message}`)))
     for (const [step, { end, refused, witness }] of story.fromSpecs && rested ? steps.entries() : []) {
       if (refused) continue
-      const past = yield* Past.differences(story, base, end.saved, { roots: rooted, seed: seed + 2_000_000, view })
+      const past = yield* Past.differences(story, base, end.saved, {
+        isOwn,
+        roots: rooted,
+        seed: seed + 2_000_000,
+        view
+      })
       if (past.length === 0) continue
       const broken = { oracle: Past.oracle, message: Picture.show(past), objects: Picture.objectsOf(past) }
       violations.push(...Violations.of({ step, faults: [] }, [broken], witness))

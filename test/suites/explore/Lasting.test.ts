@@ -1,5 +1,6 @@
 /** The run of a story with one process for all steps, and correct controllers that it must not report. */
 import { describe, expect } from "bun:test"
+import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Owned from "@homeostat/runtime/controller/Owned"
@@ -7,7 +8,7 @@ import { ConfigMap, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Explore from "@homeostat/testkit/Explore"
 import { live } from "@homeostat/testkit/Test"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { memories } from "./Memories.ts"
 import {
   apply,
@@ -140,6 +141,30 @@ describe("One process for all steps", () => {
     limitMillis
   )
 })
+
+/** Copies a ConfigMap of a user into its child. */
+const copying: Program = () => [
+  controller((volume) =>
+    Effect.flatMap(Cache.get(ConfigMap, { namespace: key.namespace, name: "users" }), (found) =>
+      apply(volume, "data", { v: Option.match(found, { onNone: () => "", onSome: ({ data }) => data?.v ?? "" }) })
+    )
+  )
+]
+
+live(
+  "the specs of an end include the objects of users that the program reads",
+  () =>
+    Effect.gen(function* () {
+      const users = Explore.step(
+        "ConfigMap created",
+        Client.create(ConfigMap, { metadata: { namespace: key.namespace, name: "users" }, data: { v: "1" } })
+      )
+      const story = storyOf(copying, { ...correct, steps: [users, create(), resize], fromSpecs: true })
+      const { violations } = yield* Explore.run(story, { faults: [] })
+      expect(violations).toEqual([])
+    }),
+  limitMillis
+)
 
 live(
   "each crash is at its own write if several objects write at the same time",

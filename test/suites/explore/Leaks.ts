@@ -2,11 +2,25 @@
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Access from "@homeostat/runtime/controller/Access"
+import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
+import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import { ConfigMap, Secret } from "@homeostat/runtime/resource/BuiltIn"
-import { Effect } from "effect"
-import { apply, controller, create, growth, key, keyOf, lifetime, type Mutant, plain, Volume } from "./Mutant.ts"
+import { Clock, Data, Effect } from "effect"
+import {
+  apply,
+  change,
+  controller,
+  create,
+  growth,
+  key,
+  keyOf,
+  lifetime,
+  type Mutant,
+  plain,
+  Volume
+} from "./Mutant.ts"
 
 const access = [Access.apply(ConfigMap), Access.list(ConfigMap)]
 
@@ -216,8 +230,81 @@ const relabelled: Mutant = {
   steps: growth
 }
 
+const unowned = (volume: Volume) => {
+  const { name } = keyOf(volume, volume.spec.alias ?? "data")
+  return Client.apply(ConfigMap, { metadata: { namespace: key.namespace, name } }, { force: true })
+}
+
+const renamed: Mutant = {
+  name: "leaves the old object without an owner after a rename",
+  oracle: "past",
+  fault: "none",
+  mutant: () => [controller(unowned, access)],
+  twin: plain,
+  steps: [create({ size: 3, alias: "one" }), change("rename", { alias: "two" })],
+  fromSpecs: true
+}
+
+const failing = (fails: boolean) => () => [
+  Controller.make("volumes", {
+    for: Volume,
+    owns: [ConfigMap],
+    finalizer: {
+      name: "explore.example.org/cleanup",
+      cleanup: () => (fails ? Effect.fail(new CleanupFailed()) : Effect.void)
+    },
+    reconcile: (volume) => Effect.as(apply(volume, "data"), Result.done)
+  })
+]
+
+class CleanupFailed extends Data.TaggedError("CleanupFailed") {}
+
+const undeleted: Mutant = {
+  name: "never finishes its clean-up",
+  oracle: "deletion",
+  fault: "none",
+  mutant: failing(true),
+  twin: failing(false),
+  steps: lifetime
+}
+
+const delayMillis = 30_000
+
+/** Creates a child 30 seconds after it has seen the Volume, if the time since then is at most `patience`. */
+const delayed = (patience: number) => () => [
+  Controller.make("volumes", {
+    for: Volume,
+    owns: [ConfigMap],
+    reconcile: (volume) =>
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const { seenAt } = volume.status ?? {}
+        if (seenAt === undefined) {
+          yield* Status.update(volume, { seenAt: new Date(now).toISOString() })
+          return Result.requeueAfter(delayMillis)
+        }
+        const due = Date.parse(seenAt) + delayMillis
+        if (now < due) return Result.requeueAfter(due - now)
+        if (now <= due + patience) yield* apply(volume, "data")
+        return Result.done
+      })
+  })
+]
+
+const missed: Mutant = {
+  name: "does not make up for work that was due while no process ran",
+  oracle: "end",
+  fault: "Crash",
+  mutant: delayed(2_000),
+  twin: delayed(Number.POSITIVE_INFINITY),
+  steps: [{ ...create(), passes: "1 minute" }]
+}
+
 /** The mutants. */
 export const leaks: ReadonlyArray<Mutant> = [
+  renamed,
+  undeleted,
+  missed,
   leaked,
   generated,
   blind,

@@ -53,6 +53,7 @@ export const oracles = {
   leader: "only the leader writes",
   defect: "no defect",
   lasting: "a process that keeps running ends each step as a new process does",
+  deletion: "a deletion ends",
   left: "nothing that the program created outlives the reconciled objects",
   past: "the end follows from the specs, not from the past",
   refusal: "a refused spec is reported on the object",
