@@ -11,11 +11,17 @@ const reasonOf = (error: unknown): string => {
   return /^[A-Z]+: ([^,]+)/.exec(message)?.[1] ?? message
 }
 
-/** Prints a text and a line break. */
+/** Prints a text and a line break. `Bun.write` writes the start of a long text twice into a slow pipe, so this uses the stream. */
 export const print = (text: string): Effect.Effect<void, NotWritten> =>
-  Effect.asVoid(
-    Effect.tryPromise({
-      try: () => Bun.write(Bun.stdout, `${text}\n`),
-      catch: (error) => new NotWritten({ message: `cannot write to standard output: ${reasonOf(error)}` })
+  Effect.async<void, NotWritten>((resume) => {
+    const { stdout } = process
+    const failed = (error: unknown): void =>
+      resume(new NotWritten({ message: `cannot write to standard output: ${reasonOf(error)}` }))
+    stdout.once("error", failed)
+    stdout.write(`${text}\n`, (error) => {
+      // The stream also emits the error, later.
+      if (error != null) return failed(error)
+      stdout.off("error", failed)
+      resume(Effect.void)
     })
-  )
+  })

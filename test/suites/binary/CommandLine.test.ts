@@ -68,6 +68,23 @@ describe("The program", () => {
     })
   )
 
+  live("writes its output once into a slow pipe", () =>
+    Effect.gen(function* () {
+      const executable = yield* Binary.path
+      const environment = Binary.bare(yield* Directory.make)
+      const manifests = "manifests --metrics-secure --service-account default/homeostat"
+      const printed = (command: string) =>
+        Effect.flatMap(Running.start(["sh", "-c", command, executable], environment), (program) =>
+          program.ended("40 seconds")
+        )
+      const whole = yield* printed(`"$0" ${manifests}`)
+      const slow = yield* printed(`"$0" ${manifests} | (sleep 1; cat)`)
+      expect(whole.stdout.length).toBeGreaterThan(100_000)
+      expect(slow).toMatchObject({ code: 0, stderr: "" })
+      expect(slow.stdout === whole.stdout).toBe(true)
+    })
+  )
+
   live("lists verbs and flags with help", () =>
     Effect.gen(function* () {
       const environment = Binary.bare(yield* Directory.make)
