@@ -61,55 +61,48 @@ const generated: Mutant = {
 
 const listed = Client.list(ConfigMap, { namespace: key.namespace })
 
-const counted = () => Effect.map(listed, ({ items }) => items.length)
+const counted = Effect.map(listed, ({ items }) => items.length)
+
+/** Reports once whether there are ConfigMaps. */
+const reporting = <E>(count: Effect.Effect<number, E, Client.Client>) => [
+  controller(
+    (volume) =>
+      volume.status?.phase === undefined
+        ? Effect.flatMap(count, (found) => Status.update(volume, { phase: found > 0 ? "Shared" : "Alone" }))
+        : Effect.void,
+    access
+  )
+]
 
 const blind: Mutant = {
   name: "takes the error of a list for an empty list",
   oracle: "end",
   fault: "Refused",
-  mutant: () => [
-    controller(
-      (volume) =>
-        volume.status?.phase === undefined
-          ? Effect.flatMap(
-              Effect.orElseSucceed(counted(), () => 0),
-              (found) => Status.update(volume, { phase: found > 0 ? "Shared" : "Alone" })
-            )
-          : Effect.void,
-      access
-    )
-  ],
-  twin: () => [
-    controller(
-      (volume) =>
-        volume.status?.phase === undefined
-          ? Effect.flatMap(counted(), (found) => Status.update(volume, { phase: found > 0 ? "Shared" : "Alone" }))
-          : Effect.void,
-      access
-    )
-  ],
+  mutant: () => reporting(Effect.orElseSucceed(counted, () => 0)),
+  twin: () => reporting(counted),
   before: Client.create(ConfigMap, { metadata: { namespace: key.namespace, name: "other" }, data: {} }),
   steps: [create()]
 }
 
 const users = { namespace: key.namespace, name: "users" }
 
+/** Applies its child, and acts after an error of that. */
+const afterError = <E>(act: Effect.Effect<unknown, E, Client.Client>, access: Access.Access) => [
+  controller(
+    (volume) => Effect.catchAll(apply(volume, "data"), (error) => Effect.zipRight(act, Effect.fail(error))),
+    [access]
+  )
+]
+
 const emptied: Mutant = {
   name: "deletes all objects with a label after an error",
   oracle: "end",
   fault: "Refused",
-  mutant: () => [
-    controller(
-      (volume) =>
-        Effect.catchAll(apply(volume, "data"), (error) =>
-          Effect.zipRight(
-            Client.deleteAll(ConfigMap, { namespace: key.namespace, labelSelector: "app=v" }),
-            Effect.fail(error)
-          )
-        ),
-      [Access.of(ConfigMap, ["deletecollection"])]
-    )
-  ],
+  mutant: () =>
+    afterError(
+      Client.deleteAll(ConfigMap, { namespace: key.namespace, labelSelector: "app=v" }),
+      Access.of(ConfigMap, ["deletecollection"])
+    ),
   twin: plain,
   before: Client.create(ConfigMap, { metadata: { ...users, labels: { app: "v" } }, data: {} }),
   steps: growth
@@ -119,18 +112,8 @@ const strayed: Mutant = {
   name: "writes an object of another kind after an error",
   oracle: "end",
   fault: "Refused",
-  mutant: () => [
-    controller(
-      (volume) =>
-        Effect.catchAll(apply(volume, "data"), (error) =>
-          Effect.zipRight(
-            Client.patch(Secret, users, Patch.merge({ stringData: { failed: "yes" } })),
-            Effect.fail(error)
-          )
-        ),
-      [Access.patch(Secret)]
-    )
-  ],
+  mutant: () =>
+    afterError(Client.patch(Secret, users, Patch.merge({ stringData: { failed: "yes" } })), Access.patch(Secret)),
   twin: plain,
   before: Client.create(Secret, { metadata: users, stringData: { a: "b" } }),
   steps: growth
