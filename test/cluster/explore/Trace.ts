@@ -42,7 +42,7 @@ export interface Course {
   readonly sent: ReadonlyArray<Wire.Sent>
   readonly attempts: ReadonlyArray<Attempt>
   /** The number of requests before the end of an attempt. */
-  readonly requestsBefore: (attempt: Attempt) => number
+  readonly requestsBefore: ReadonlyMap<Attempt, number>
 }
 
 /** Returns the evidence of a course since a time, in epoch milliseconds. */
@@ -62,7 +62,7 @@ export const ofCourse =
       own.length === 0 || keys.has(keyOf(one.asked)) || parts.some(([attempt, paths]) => isIn(attempt, paths, one))
     const placed = [
       ...sent.flatMap((one, index) => (isShown(one) ? [{ place: index, line: lineOf(one) }] : [])),
-      ...shown.map((attempt) => ({ place: requestsBefore(attempt) - 0.5, line: lineOfAttempt(attempt) }))
+      ...shown.map((attempt) => ({ place: (requestsBefore.get(attempt) ?? 0) - 0.5, line: lineOfAttempt(attempt) }))
     ]
     const lines = placed.sort((one, other) => one.place - other.place).map(({ line }) => line)
     const journal = Attempts.make()
@@ -80,7 +80,7 @@ export const of = ({ attempts, director, requestsBefore }: World.World, since: n
 
 /** Returns the evidence of the requests before a crash. */
 export const untilCrash = (sent: ReadonlyArray<Wire.Sent>, since: number): Witness =>
-  ofCourse({ attempts: [], requestsBefore: () => 0, sent }, since)
+  ofCourse({ attempts: [], requestsBefore: new Map(), sent }, since)
 
 /** Joins the evidence of two courses, with a line between them. */
 export const joined =

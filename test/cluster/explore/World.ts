@@ -1,6 +1,7 @@
 /** One run of a story: a cluster in virtual time, from the start or a saved moment, with the processes of the program. */
 
 import type * as Store from "@homeostat/apiserver/storage/Store"
+import * as CachedReads from "@homeostat/runtime/client/CachedReads"
 import type * as Client from "@homeostat/runtime/client/Client"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
@@ -12,6 +13,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import { identity } from "effect/Function"
 import type * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -76,8 +78,8 @@ export interface World {
   readonly seen: ReadonlyArray<Seen>
   /** The attempts so far. */
   readonly attempts: ReadonlyArray<Attempt.Attempt>
-  /** Returns the number of requests that the director had counted at the end of an attempt. */
-  readonly requestsBefore: (attempt: Attempt.Attempt) => number
+  /** The number of requests that the director had counted at the end of each attempt. A function would keep the world in memory. */
+  readonly requestsBefore: ReadonlyMap<Attempt.Attempt, number>
 }
 
 /** The time without a write after which the cluster is at rest. */
@@ -155,7 +157,7 @@ const make = (
     const running: Array<Running> = []
     const foreign: Array<Foreign.Written> = []
     const attempts: Array<Attempt.Attempt> = []
-    const requests = new Map<Attempt.Attempt, number>()
+    const requestsBefore = new Map<Attempt.Attempt, number>()
     const retries = Retries.make()
     const roots = new Set(story.controllers.map(({ resource }) => collectionOf(resource)))
     let started = 0
@@ -223,8 +225,16 @@ const make = (
 
     const observe = (attempt: Attempt.Attempt) =>
       Effect.sync(() => {
-        attempts.push(attempt)
-        requests.set(attempt, director.sent.length)
+        // The evidence keeps attempts. These parts would keep the objects of the process in memory, and its functions.
+        const kept = {
+          ...attempt,
+          changes: [],
+          object: undefined,
+          reads: CachedReads.none,
+          secrets: { hide: identity }
+        }
+        attempts.push(kept)
+        requestsBefore.set(kept, director.sent.length)
         retries.ended(attempt)
         const { controller, key, outcome } = attempt
         if (outcome._tag === "Failed" && outcome.defect) {
@@ -337,7 +347,7 @@ const make = (
       foreign,
       seen,
       attempts,
-      requestsBefore: (attempt) => requests.get(attempt) ?? 0
+      requestsBefore
     }
   })
 
