@@ -44,12 +44,16 @@ export const pretend = (
     const stopRequest = yield* Deferred.make<Duration.Duration>()
     const come = ({ after, exitCode, message = "" }: SimulatedPods.End) =>
       Effect.as(Effect.sleep(after), { exitCode, message })
-    const byItself = ends === undefined ? Effect.never : come({ ...ends, after: Duration.subtract(ends.after, spent) })
     const whenStopped = Effect.flatMap(Deferred.await(stopRequest), (grace) =>
-      Effect.raceFirst(come(stopped), Effect.as(Effect.sleep(grace), killed))
+      Duration.lessThanOrEqualTo(stopped.after, grace) ? come(stopped) : Effect.as(Effect.sleep(grace), killed)
     )
+    // A race takes two fibers, and most simulated containers do not end by themselves.
+    const end =
+      ends === undefined
+        ? whenStopped
+        : Effect.raceFirst(come({ ...ends, after: Duration.subtract(ends.after, spent) }), whenStopped)
     // All callers share one exit.
-    const ended = yield* Effect.cached(Effect.raceFirst(byItself, whenStopped))
+    const ended = yield* Effect.cached(end)
     return {
       ended,
       stop: (grace) => Effect.asVoid(Effect.zipRight(Deferred.succeed(stopRequest, grace), ended)),

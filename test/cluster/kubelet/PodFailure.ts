@@ -13,23 +13,26 @@ export interface PodFailure {
   readonly disruption: boolean
 }
 
-/** Waits for the failure of a pod that started at this time, in epoch milliseconds. For a pod that does not fail, the effect never ends. */
-export const wait = (
+/**
+ * Returns an effect that waits for the failure of a pod that started at this time, in epoch milliseconds. Returns undefined for a pod that
+ * does not fail.
+ */
+export const next = (
   pod: Pod,
   started: number,
   times: SimulatedPods.Times,
   pods: SimulatedPods.Pods | undefined
-): Effect.Effect<PodFailure> =>
-  Effect.gen(function* () {
-    const spent = Duration.millis((yield* Clock.currentTimeMillis) - started)
-    const eviction = SimulatedPods.eviction(pod, times, pods)
-    if (eviction !== undefined) {
-      yield* Effect.sleep(Duration.subtract(eviction.after, spent))
-      return { reason: "Evicted", message: eviction.message, disruption: true }
-    }
-    const deadline = pod.spec?.activeDeadlineSeconds
-    if (deadline === undefined) return yield* Effect.never
-    yield* Effect.sleep(Duration.subtract(Duration.seconds(deadline), spent))
-    const message = "Pod was active on the node longer than the specified deadline"
-    return { reason: "DeadlineExceeded", message, disruption: false }
-  })
+): Effect.Effect<PodFailure> | undefined => {
+  const after = (delay: Duration.Duration, failure: PodFailure) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.as(Effect.sleep(Duration.subtract(delay, Duration.millis(now - started))), failure)
+    )
+  const eviction = SimulatedPods.eviction(pod, times, pods)
+  if (eviction !== undefined) {
+    return after(Duration.decode(eviction.after), { reason: "Evicted", message: eviction.message, disruption: true })
+  }
+  const deadline = pod.spec?.activeDeadlineSeconds
+  if (deadline === undefined) return undefined
+  const message = "Pod was active on the node longer than the specified deadline"
+  return after(Duration.seconds(deadline), { reason: "DeadlineExceeded", message, disruption: false })
+}

@@ -251,10 +251,12 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
           const start = starts.get(name)
           if (start !== undefined) yield* Deferred.succeed(start, undefined)
         }
-        const probing = yield* Effect.fork(
-          Probes.isProbed(container) ? probe(container, since, health, process) : Effect.void
-        )
-        const { exitCode, message } = yield* Effect.ensuring(process.ended, Fiber.interrupt(probing))
+        const ended = Probes.isProbed(container)
+          ? Effect.flatMap(Effect.fork(probe(container, since, health, process)), (probing) =>
+              Effect.ensuring(process.ended, Fiber.interrupt(probing))
+            )
+          : process.ended
+        const { exitCode, message } = yield* ended
         const terminated = {
           exitCode,
           reason: exitCode === 0 ? "Completed" : "Error",
@@ -366,23 +368,19 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         } else if ((yield* work(container, true)) !== 0) return yield* finish
       }
       yield* Effect.forEach(containers, (container) => work(container, false), {
-        concurrency: "unbounded",
+        // A single container needs no fiber of its own.
+        concurrency: containers.length === 1 ? 1 : "unbounded",
         discard: true
       })
       yield* finish
     })
 
-    /** Waits until the pod fails as a whole, and reports the failure. */
-    const fails = Effect.suspend(() => PodFailure.wait(pod, began, node.times, node.pods)).pipe(
-      Effect.tap((why) =>
-        Effect.zipRight(
-          Effect.sync(() => {
-            failed = why
-          }),
-          record({ type: "Warning", reason: why.reason, message: why.message })
-        )
-      )
-    )
+    /** Reports the failure of the pod as a whole. */
+    const fail = (why: PodFailure.PodFailure) =>
+      Effect.suspend(() => {
+        failed = why
+        return record({ type: "Warning", reason: why.reason, message: why.message })
+      })
 
     /** Stops the running containers when the node ends or the pod is gone. The worker no longer reports their ends. */
     const abandon = Effect.suspend(() => {
@@ -406,10 +404,13 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       // Interrupts a container that waits for a Secret, an image or the end of a back-off.
       const halt = Effect.zipRight(stop, Fiber.interrupt(living))
       const end = Deferred.await(ending)
-      const how = yield* Effect.raceFirst(
-        end,
-        fails.pipe(Effect.zipRight(halt), Effect.zipRight(publish), Effect.zipRight(end))
-      )
+      const failure = PodFailure.next(pod, began, node.times, node.pods)
+      const how = yield* failure === undefined
+        ? end
+        : Effect.raceFirst(
+            end,
+            failure.pipe(Effect.flatMap(fail), Effect.zipRight(halt), Effect.zipRight(publish), Effect.zipRight(end))
+          )
       if (how === "deleted") yield* halt
     })
 
