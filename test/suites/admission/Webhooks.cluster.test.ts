@@ -389,6 +389,13 @@ describe.concurrent("Admission webhooks", () => {
     Effect.gen(function* () {
       const { scene, webhook } = yield* started(cluster, (review) => Hooks.allowed(review))
       const webapps = scene.webapps
+      // A kube-apiserver calls a webhook again if its cached object was stale at the first call.
+      const latest = () =>
+        webhook.reviews
+          .map(request)
+          .filter(
+            ({ subResource }, index, all) => all[index + 1]?.subResource !== subResource || index + 1 === all.length
+          )
       yield* scene.create("w", { spec: { image: "a", replicas: 1 } })
       yield* Hooks.install(scene, webhook, validating, [
         Hooks.hook("main", webhook.at("/main"), [Hooks.rule("webapps", "UPDATE")]),
@@ -396,7 +403,7 @@ describe.concurrent("Admission webhooks", () => {
       ])
       yield* scene.done("PATCH", `${webapps("w")}/status`, { json: { status: { readyReplicas: 1 } }, ...merge })
       yield* scene.done("PATCH", `${webapps("w")}/scale`, { json: { spec: { replicas: 2 } }, ...merge })
-      const requests = webhook.reviews.map(request)
+      const requests = latest()
       expect(
         requests.map(({ kind, object, requestSubResource, subResource }) => [
           Json.at(kind, "kind"),
@@ -411,7 +418,7 @@ describe.concurrent("Admission webhooks", () => {
       expect(requests[1]).toMatchObject({ object: { spec: { replicas: 2 } }, oldObject: { spec: { replicas: 1 } } })
       webhook.reviews.length = 0
       yield* scene.done("PATCH", webapps("w"), { json: { spec: { replicas: 3 } }, ...merge })
-      expect(webhook.reviews.map((review) => request(review).subResource)).toEqual([undefined])
+      expect(latest().map(({ subResource }) => subResource)).toEqual([undefined])
     })
   )
 
