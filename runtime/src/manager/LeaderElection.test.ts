@@ -118,6 +118,20 @@ describe("A leader", () => {
       expect(a.mayWrite()).toBe(true)
     })
   )
+
+  effect("whose wall clock is set forward and back writes nothing until it has acquired the Lease again", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair()
+      yield* pass("3 seconds")
+      a.skew = 3_600_000
+      expect(a.mayWrite()).toBe(false)
+      a.skew = 0
+      expect(a.mayWrite()).toBe(false)
+      yield* pass("2 seconds")
+      expect([a.terms(), b.terms()]).toEqual([2, 0])
+      expect(a.mayWrite()).toBe(true)
+    })
+  )
 })
 
 describe("A leader that is stopped", () => {
