@@ -414,5 +414,5 @@ export const unusable = (request: RequestInfo, message: string): BadRequest =>
  *
  * @internal
  */
-export const unreadable = (request: RequestInfo, code: number): ServerError =>
-  new ServerError(local(request, "the answer is not the JSON of an object: is this a Kubernetes API server?", code, ""))
+export const unreadable = (request: RequestInfo, code: number, what = "an object"): ServerError =>
+  new ServerError(local(request, `the answer is not the JSON of ${what}: is this a Kubernetes API server?`, code, ""))

@@ -61,6 +61,18 @@ describe("Client", () => {
     })
   )
 
+  effect("reports a list without items as an error, because it would empty a cache", () =>
+    Effect.gen(function* () {
+      for (const body of ["{}", '{"message":"maintenance"}']) {
+        const error = yield* Effect.flip(against(answer(200, body), Client.page(ConfigMap)))
+        expect(error).toMatchObject({
+          _tag: "ServerError",
+          message: "GET /api/v1/configmaps: the answer is not the JSON of a list: is this a Kubernetes API server?"
+        })
+      }
+    })
+  )
+
   effect("sends its user agent and the field manager", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => answer(200, configMap("b")))

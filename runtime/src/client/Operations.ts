@@ -298,13 +298,19 @@ export const make = (stack: Stack): Operations => {
   const wirePage = (resource: Any, options: PageOptions): Effect.Effect<Page<KubernetesObject>, ApiError.ApiError> => {
     const apiVersion = resource.projection === "full" ? apiVersionOf(resource) : "meta.k8s.io/v1"
     const kind = resource.projection === "full" ? resource.kind : "PartialObjectMetadata"
-    return Effect.map(sendAs<WireList>(Call.page(resource, options)), ({ items, metadata }) => ({
-      // Items of built-in kinds have no kind in lists, but in watches. Here all have one.
-      items: (items ?? []).map((item) => (item.kind === undefined ? { apiVersion, kind, ...item } : item)),
-      resourceVersion: metadata?.resourceVersion ?? "",
-      ...(metadata?.continue !== undefined && metadata.continue !== "" && { continue: metadata.continue }),
-      ...(metadata?.remainingItemCount !== undefined && { remaining: metadata.remainingItemCount })
-    }))
+    const call = Call.page(resource, options)
+    return Effect.flatMap(sendAs<WireList>(call), ({ items, metadata }) =>
+      // A proxy may answer in place of the server. Without this check, its answer would empty a cache.
+      items === undefined
+        ? Effect.fail(ApiError.unreadable(infoOf(call), 200, "a list"))
+        : Effect.succeed({
+            // Items of built-in kinds have no kind in lists, but in watches. Here all have one.
+            items: (items ?? []).map((item) => (item.kind === undefined ? { apiVersion, kind, ...item } : item)),
+            resourceVersion: metadata?.resourceVersion ?? "",
+            ...(metadata?.continue !== undefined && metadata.continue !== "" && { continue: metadata.continue }),
+            ...(metadata?.remainingItemCount !== undefined && { remaining: metadata.remainingItemCount })
+          })
+    )
   }
 
   const allPages = (
