@@ -80,12 +80,13 @@ export const run = (source: ListerWatcher, sink: Sink, isOptional?: () => boolea
       const opening = yield* Effect.either(source.watch({ resourceVersion }))
       if (opening._tag === "Left") return advance(failed(opening.left))
       const openedAt = Time.monotonic(clock)
+      const lived = () => Time.monotonic(clock) - openedAt
       const happened = Effect.match(opening.right.next, {
-        onSuccess: (events): Reflector.Input => ({ _tag: "Received", events }),
+        onSuccess: (events): Reflector.Input => ({ _tag: "Received", events, livedMillis: lived() }),
         onFailure: (end): Reflector.Input => {
           switch (end._tag) {
             case "Ended":
-              return { _tag: "Ended", livedMillis: Time.monotonic(clock) - openedAt }
+              return { _tag: "Ended", livedMillis: lived() }
             case "Idle":
               return { _tag: "Idle" }
             default:
