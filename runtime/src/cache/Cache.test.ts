@@ -166,6 +166,26 @@ describe("A read from the cache", () => {
   )
 
   effect(
+    "of 1,100 invalid objects logs each once, also with several lists",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        const logged: Array<string> = []
+        const Strict = Resource.make<KubernetesObject>({
+          ...coordinates,
+          decode: ({ metadata: { name } }) =>
+            Either.left(new Resource.InvalidObject({ kind: "WebApp", key: `default/${name}`, issues: [] }))
+        })
+        for (let at = 0; at < 1100; at++) server.put({ name: `bad-${at}` })
+        yield* Effect.flatMap(Cache.informer(Strict), ({ synced }) => synced)
+        for (let list = 0; list < 3; list++) {
+          expect((yield* Effect.provide(Cache.list(Strict), capture(logged))).invalid).toHaveLength(1100)
+        }
+        expect(logged).toHaveLength(1100)
+      })
+    )
+  )
+
+  effect(
     "finds objects by owner and by index",
     withServer([], (server) =>
       Effect.gen(function* () {

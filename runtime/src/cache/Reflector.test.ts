@@ -3,7 +3,16 @@ import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as FastCheck from "effect/FastCheck"
 import type * as ApiError from "../client/ApiError.ts"
 import type * as Watch from "../client/Watch.ts"
-import { type Action, type Input, initial, type Phase, type Request, type State, step } from "./Reflector.ts"
+import {
+  type Action,
+  type Input,
+  initial,
+  type Phase,
+  type Request,
+  type State,
+  shortMillis,
+  step
+} from "./Reflector.ts"
 import { refusal, unreachable, web } from "./Scripted.fixture.ts"
 
 const list: Request = { _tag: "List", continue: undefined }
@@ -36,7 +45,12 @@ const bookmark = (resourceVersion: string): Watch.Event => ({
   initialEventsEnd: false
 })
 const error = (code: number, reason: string): Watch.Event => ({ type: "ERROR", error: refusal(code, reason) })
-const received = (...events: ReadonlyArray<Watch.Event>): Input => ({ _tag: "Received", events })
+const receivedAfter = (livedMillis: number, ...events: ReadonlyArray<Watch.Event>): Input => ({
+  _tag: "Received",
+  events,
+  livedMillis
+})
+const received = (...events: ReadonlyArray<Watch.Event>): Input => receivedAfter(shortMillis, ...events)
 const failed = (failure: ApiError.ApiError): Input => ({ _tag: "Failed", error: failure })
 
 const inputs: { readonly [name: string]: Input } = {
@@ -321,6 +335,9 @@ describe("A later list", () => {
     const twice = synced(after(once, expired, elapsed))
     expect(show(twice, expired)).toBe("relisted:expired, wait 400 then list")
     expect(show(after(twice, received(added("a", "21"))), expired)).toBe("relisted:expired, begin, ask list")
+    // A server that sends an event and a 410 to each new watch must not cause a list at full speed.
+    const short = after(twice, receivedAfter(shortMillis - 1, added("a", "21")))
+    expect(show(short, expired)).toBe("relisted:expired, wait 400 then list")
   })
 })
 

@@ -53,7 +53,7 @@ export interface State {
   readonly empties: number
   /** Watches in a row that the watchdog closed. */
   readonly idles: number
-  /** Lists after the first one since the last event. */
+  /** Lists after the first one since the last event of a watch that lived for {@link shortMillis}. */
   readonly relists: number
   /** Watches in a row that broke before the first new event. */
   readonly breaks: number
@@ -72,7 +72,8 @@ export type Input =
   /** The server accepted the watch. */
   | { readonly _tag: "Opened" }
   | { readonly _tag: "Listed"; readonly page: Page }
-  | { readonly _tag: "Received"; readonly events: ReadonlyArray<Watch.Event> }
+  /** Events arrived, `livedMillis` after the server had accepted the watch. */
+  | { readonly _tag: "Received"; readonly events: ReadonlyArray<Watch.Event>; readonly livedMillis: number }
   /** The server refused the request, or the watch broke. */
   | { readonly _tag: "Failed"; readonly error: ApiError }
   /** The server ended the watch without an error, `livedMillis` after it had accepted the watch. */
@@ -124,7 +125,7 @@ export const breakLimit = 10
  * a server that does not have a new version of the CRD yet.
  */
 export const absentLimit = 3
-/** A watch that ends sooner counts as failed: to resume it at once would be a hot loop. */
+/** A watch that ends sooner counts as failed: to resume it, or to list, at once would be a hot loop. */
 export const shortMillis = 1000
 
 const verbOf = (request: Request): Problem.Problem["verb"] => (request._tag === "List" ? "list" : "watch")
@@ -146,7 +147,7 @@ const wait = (state: State, request: Request, millis: number, before: ReadonlyAr
   [...before, { _tag: "Wait", millis }]
 ]
 
-/** Lists again: at once, or with growing delays if the last lists were followed by no event. */
+/** Lists again: at once, or with growing delays if the last lists were followed by no event, or only by short watches. */
 const relist = (state: State, reason: Reason, before: ReadonlyArray<Action> = []): Step => {
   const next: State = { ...state, relists: state.relists + 1, empties: 0, idles: 0, breaks: 0 }
   const actions: ReadonlyArray<Action> = [...before, { _tag: "Relisted", reason }]
@@ -211,7 +212,7 @@ const ended = (state: State, quiet: boolean, livedMillis: number): Step => {
   const next: State = { ...state, empties: quiet ? state.empties + 1 : 0, idles: 0 }
   if (next.empties >= emptyLimit) return relist(next, "empty")
   const restarted: ReadonlyArray<Action> = [{ _tag: "Restarted", reason: "ended" }]
-  if (livedMillis >= shortMillis) return ask(next, resume(next), restarted)
+  if (livedMillis >= shortMillis) return ask(quiet ? next : { ...next, relists: 0 }, resume(next), restarted)
   const failures = next.failures + 1
   return wait({ ...next, failures }, resume(next), Problem.delay("unavailable", failures), restarted)
 }
@@ -237,7 +238,12 @@ const reached = (events: ReadonlyArray<Watch.Event>, before: string): string => 
   return before
 }
 
-const received = (state: State, quiet: boolean, from: string, events: ReadonlyArray<Watch.Event>): Step => {
+const received = (
+  state: State,
+  quiet: boolean,
+  { events, livedMillis }: Extract<Input, { readonly _tag: "Received" }>
+): Step => {
+  const from = state.resourceVersion ?? ""
   const error = events.findIndex(({ type }) => type === "ERROR")
   const failure = events[error]
   const live = error < 0 ? events : events.slice(0, error)
@@ -248,7 +254,7 @@ const received = (state: State, quiet: boolean, from: string, events: ReadonlyAr
     ? {
         ...state,
         ...well,
-        relists: 0,
+        relists: livedMillis < shortMillis ? state.relists : 0,
         phase: { _tag: "Watching", quiet: false },
         resourceVersion
       }
@@ -315,7 +321,7 @@ export const step = (state: State, input: Input, isOptional = false): Step => {
     case "Watching":
       switch (input._tag) {
         case "Received":
-          return received(state, phase.quiet, state.resourceVersion ?? "", input.events)
+          return received(state, phase.quiet, input)
         case "Failed":
           return interrupted(state, input.error, "broken")
         case "Ended":

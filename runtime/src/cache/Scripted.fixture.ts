@@ -70,6 +70,16 @@ export const unreachable = new ApiError.Transport({
   request
 })
 
+/** A request whose response did not arrive in time. */
+export const late = new ApiError.Transport({
+  message: "GET /apis: no answer in time",
+  code: "DEADLINE",
+  reason: "no answer in time",
+  outcome: "unknown",
+  server: "memory",
+  request
+})
+
 /** The next outcome of a watch. */
 export type Happening = ReadonlyArray<Watch.Event> | Watch.Ended | Watch.Idle | ApiError.Transport
 
@@ -80,6 +90,7 @@ export const idle = new Watch.Idle({ message: "idle" })
 export type Asked =
   | {
       readonly _tag: "page"
+      readonly limit: number
       readonly continue: string | undefined
       readonly answer: (page: Page) => Effect.Effect<void>
       readonly refuse: (error: ApiError.ApiError) => Effect.Effect<void>
@@ -118,6 +129,7 @@ export const scripted: Effect.Effect<Scripted> = Effect.gen(function* () {
         const answers = yield* Queue.unbounded<Answer<Page>>()
         yield* Queue.offer(requests, {
           _tag: "page",
+          limit: options.limit,
           continue: options.continue,
           answer: (value) => Effect.asVoid(Queue.offer(answers, Effect.succeed(value))),
           refuse: (error) => Effect.asVoid(Queue.offer(answers, Effect.fail(error)))

@@ -7,7 +7,7 @@ import * as TestClock from "effect/TestClock"
 import type * as Watch from "../client/Watch.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import type * as Reflector from "./Reflector.ts"
-import { type Asked, ended, idle, refusal, scripted, unreachable, web } from "./Scripted.fixture.ts"
+import { type Asked, ended, idle, late, refusal, scripted, unreachable, web } from "./Scripted.fixture.ts"
 import * as Watcher from "./Watcher.ts"
 
 type WatchAsked = Extract<Asked, { readonly _tag: "watch" }>
@@ -126,6 +126,26 @@ describe("Watcher", () => {
       yield* again.answer({ items: [web({ name: "b", rv: "2" })], resourceVersion: "20" })
       expect((yield* watch).from).toBe("20")
       expect(edits()).toEqual(["begin", "stage a", "stage b", "commit 20"])
+    })
+  )
+
+  effect("halves a page that does not arrive in time, and doubles it again after quick answers", () =>
+    Effect.gen(function* () {
+      const { page } = yield* driven()
+      /** Answers the next page after this time, and returns its size. */
+      const size = (millis: number, isLate = false) =>
+        Effect.gen(function* () {
+          const { answer, limit, refuse } = yield* page
+          yield* TestClock.adjust(millis)
+          yield* isLate ? refuse(late) : answer({ items: [], resourceVersion: "20", continue: "next" })
+          yield* TestClock.adjust("3 seconds")
+          return limit
+        })
+      const sizes = (count: number, millis: number, isLate = false) =>
+        Effect.all(Array.from({ length: count }, () => size(millis, isLate)))
+      expect(yield* sizes(8, 30_000, true)).toEqual([500, 250, 125, 62, 31, 15, 10, 10])
+      expect(yield* sizes(2, 6000)).toEqual([10, 10])
+      expect(yield* sizes(8, 1000)).toEqual([10, 20, 40, 80, 160, 320, 500, 500])
     })
   )
 

@@ -120,10 +120,11 @@ describe("ApiError", () => {
     expect(ApiError.isNamespaceTerminating(from(403, status(403, "Forbidden")))).toBe(false)
   })
 
-  test("askedMillis is the full Retry-After for 429, and at most two seconds for 503", () => {
+  test("askedMillis is the Retry-After: at most a minute for 429, and at most two seconds for 503", () => {
     const asks = (code: number, seconds: number) =>
       ApiError.askedMillis(from(code, "", { "retry-after": `${seconds}` }))
-    expect([asks(429, 60), asks(503, 1), asks(503, 5)]).toEqual([60_000, 1000, 2000])
+    expect([asks(429, 5), asks(429, 60), asks(429, 86_400)]).toEqual([5000, 60_000, 60_000])
+    expect([asks(503, 1), asks(503, 5)]).toEqual([1000, 2000])
     expect(ApiError.askedMillis(from(503, ""))).toBeUndefined()
   })
 })

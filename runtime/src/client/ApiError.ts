@@ -386,19 +386,19 @@ export const isAnswer = (error: ApiError): error is Answered => error._tag !== "
 
 /** See {@link askedMillis}. */
 const longestUnavailableMillis = 2000
+const longestThrottledMillis = 60_000
 
 /**
  * The delay that the server asks for, in ms; undefined without one. A starting kube-apiserver asks for five seconds, although it is
  * ready in one or two. So the delay is at most two seconds if the server is unavailable and not overloaded, and the caller's back-off
- * adds to it.
+ * adds to it. If the server is overloaded, the delay is at most a minute: a proxy may ask for a day, and a watch would pause for a day.
  *
  * @internal
  */
 export const askedMillis = (error: ApiError): number | undefined => {
   if (!isAnswer(error) || error.retryAfterMillis === undefined) return undefined
-  return error._tag === "TooManyRequests"
-    ? error.retryAfterMillis
-    : Math.min(error.retryAfterMillis, longestUnavailableMillis)
+  const longest = error._tag === "TooManyRequests" ? longestThrottledMillis : longestUnavailableMillis
+  return Math.min(error.retryAfterMillis, longest)
 }
 
 /**
@@ -414,5 +414,5 @@ export const unusable = (request: RequestInfo, message: string): BadRequest =>
  *
  * @internal
  */
-export const unreadable = (request: RequestInfo, code: number): ServerError =>
-  new ServerError(local(request, "the answer is not the JSON of an object: is this a Kubernetes API server?", code, ""))
+export const unreadable = (request: RequestInfo, code: number, what = "an object"): ServerError =>
+  new ServerError(local(request, `the answer is not the JSON of ${what}: is this a Kubernetes API server?`, code, ""))

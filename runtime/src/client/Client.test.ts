@@ -5,6 +5,7 @@ import * as Either from "effect/Either"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Resource from "../resource/Resource.ts"
+import type { ApiError } from "./ApiError.ts"
 import * as Client from "./Client.ts"
 import { FieldManager } from "./FieldManager.ts"
 import * as Patch from "./Patch.ts"
@@ -57,6 +58,30 @@ describe("Client", () => {
       for (const body of ["<html>", "7", ""]) {
         const error = yield* Effect.flip(against(answer(200, body), Client.get(ConfigMap, key)))
         expect(error.message).toEndWith("the answer is not the JSON of an object: is this a Kubernetes API server?")
+      }
+    })
+  )
+
+  effect("reports an answer of a proxy in place of an object or a list as an error", () =>
+    Effect.gen(function* () {
+      const requests: {
+        readonly [what: string]: ReadonlyArray<Effect.Effect<unknown, ApiError | Resource.InvalidObject, Client.Client>>
+      } = {
+        "an object": [
+          Client.get(ConfigMap, key),
+          Client.create(ConfigMap, { metadata: key }),
+          Client.patch(ConfigMap, key, Patch.merge({})),
+          Client.scale.get(ConfigMap, key)
+        ],
+        "a list": [Client.page(ConfigMap), Client.list(ConfigMap)],
+        "an object or a Status": [Client.delete(ConfigMap, key)]
+      }
+      for (const [what, all] of Object.entries(requests)) {
+        for (const request of all) {
+          const error = yield* Effect.flip(against(answer(200, '{"message":"maintenance"}'), request))
+          expect(error._tag).toBe("ServerError")
+          expect(error.message).toEndWith(`the answer is not the JSON of ${what}: is this a Kubernetes API server?`)
+        }
       }
     })
   )

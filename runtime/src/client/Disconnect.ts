@@ -110,5 +110,8 @@ export const fromThrown = (
 /** Whether a setting is wrong (a certificate, a proxy, a URL), so that a retry cannot help. */
 export const isFatal = (error: ApiError.Transport): boolean => meanings[error.code]?.fatal === true
 
+/** Whether no answer arrived in time, or not all of it. */
+export const isLate = (error: ApiError.ApiError): boolean => error._tag === "Transport" && error.code === "DEADLINE"
+
 /** Whether the server's certificate is from an unknown authority. The authority may have rotated. */
 export const isUntrusted = (error: ApiError.Transport): boolean => meanings[error.code] === untrusted

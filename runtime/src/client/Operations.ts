@@ -151,17 +151,34 @@ interface WireList {
   readonly items?: ReadonlyArray<KubernetesObject> | null
 }
 
-/** A body as an object. `T` is its wire type. */
+/**
+ * The form of an answer of the server, and its name in the error. A proxy may answer in place of the server, and without the check such
+ * an answer would empty a cache or end an election.
+ */
+interface Form {
+  readonly is: (value: object) => boolean
+  readonly what: string
+}
+
+const hasMetadata = (value: object): boolean =>
+  "metadata" in value && typeof value.metadata === "object" && value.metadata !== null
+
+const object: Form = { is: hasMetadata, what: "an object" }
+const list: Form = { is: (value) => "items" in value, what: "a list" }
+const deletion: Form = { is: (value) => ApiError.isStatus(value) || hasMetadata(value), what: "an object or a Status" }
+
+/** A body in this form. `T` is its wire type. */
 const parse = <T extends object>(
   request: Request,
-  response: { readonly status: number; readonly body: string }
+  response: { readonly status: number; readonly body: string },
+  { is, what }: Form = object
 ): Effect.Effect<T, ApiError.ServerError> => {
   try {
     const value: unknown = JSON.parse(response.body)
     // The only unchecked cast: by contract, the server answers a request for a T with a T.
-    if (typeof value === "object" && value !== null) return Effect.succeed(value as T)
+    if (typeof value === "object" && value !== null && is(value)) return Effect.succeed(value as T)
   } catch {}
-  return Effect.fail(ApiError.unreadable(infoOf(request), response.status))
+  return Effect.fail(ApiError.unreadable(infoOf(request), response.status, what))
 }
 
 /** The outcome of a write with only kind and verb. */
@@ -194,8 +211,8 @@ const ageOf = (
 export const make = (stack: Stack): Operations => {
   const writes = WriteBroadcaster.make()
 
-  const sendAs = <T extends object>(request: Request): Effect.Effect<T, ApiError.ApiError> =>
-    Effect.flatMap(stack.send(request), (response) => parse<T>(request, response))
+  const sendAs = <T extends object>(request: Request, form?: Form): Effect.Effect<T, ApiError.ApiError> =>
+    Effect.flatMap(stack.send(request), (response) => parse<T>(request, response, form))
 
   const typed = <A extends KubernetesObject>(resource: Readable<A>, call: Call.Call): Typed<A> =>
     Either.isLeft(call)
@@ -298,7 +315,7 @@ export const make = (stack: Stack): Operations => {
   const wirePage = (resource: Any, options: PageOptions): Effect.Effect<Page<KubernetesObject>, ApiError.ApiError> => {
     const apiVersion = resource.projection === "full" ? apiVersionOf(resource) : "meta.k8s.io/v1"
     const kind = resource.projection === "full" ? resource.kind : "PartialObjectMetadata"
-    return Effect.map(sendAs<WireList>(Call.page(resource, options)), ({ items, metadata }) => ({
+    return Effect.map(sendAs<WireList>(Call.page(resource, options), list), ({ items, metadata }) => ({
       // Items of built-in kinds have no kind in lists, but in watches. Here all have one.
       items: (items ?? []).map((item) => (item.kind === undefined ? { apiVersion, kind, ...item } : item)),
       resourceVersion: metadata?.resourceVersion ?? "",
@@ -350,7 +367,7 @@ export const make = (stack: Stack): Operations => {
       if (Either.isLeft(call)) return Effect.fail(call.left)
       return Effect.withFiberRuntime<Option.Option<A>, ApiError.ApiError | InvalidObject>((fiber) =>
         Effect.flatMap(
-          sendAs<KubernetesObject | ApiError.Status>(call.right),
+          sendAs<KubernetesObject | ApiError.Status>(call.right, deletion),
           (answer): Effect.Effect<Option.Option<A>, InvalidObject> => {
             const object = ApiError.isStatus(answer) ? undefined : answer
             const uid = ApiError.isStatus(answer) ? answer.details?.uid : undefined

@@ -214,6 +214,33 @@ describe("A status", () => {
   )
 
   effect(
+    "does not stay on a new object of the same name",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let old: string | undefined
+        yield* run({
+          reconcile: (one) =>
+            Effect.gen(function* () {
+              old ??= one.metadata.uid
+              // The new object needs no status.
+              if (one.metadata.uid !== old) return Result.done
+              server.remove(Widget, "a")
+              server.put(Widget, widget("a", 2))
+              yield* Status.update(one, { seen: 99, observedGeneration: 1 })
+              return Result.done
+            })
+        })
+        yield* pass("1 second")
+        expect(story(attempts)[0]).toBe("Vanished")
+        expect(story(attempts)).toContain("Done")
+        expect(server.get(Widget, "a")).toMatchObject({ spec: { size: 2 } })
+        expect(server.get(Widget, "a")?.status).toEqual({})
+      })
+    )
+  )
+
+  effect(
     "is an error that names the CRD if the CRD has no status subresource",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {

@@ -22,6 +22,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Record from "effect/Record"
 import * as Cache from "../cache/Cache.ts"
 import { type ApiError, NotFound } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
@@ -77,9 +78,9 @@ export interface Options {
  * current time. Its `observedGeneration` defaults to the generation of the object. `update` cuts a message to 32,768 characters, because
  * the API server refuses a longer one.
  *
- * Fails with `OwnerGone` if the object was deleted: the attempt ends, and no attempt follows until the cache has the deletion. Fails
- * with `NotFound` if the CRD has no status subresource. Fails with `Conflict` if a patch with conditions meets an object that has
- * changed since the cached version.
+ * Fails with `OwnerGone` if the object was deleted: the attempt ends, and no attempt follows until the cache has the deletion. If a new
+ * object has its name by then, it does not keep the fields. Fails with `NotFound` if the CRD has no status subresource. Fails with
+ * `Conflict` if a patch with conditions meets an object that has changed since the cached version.
  *
  * @example
  * ```ts
@@ -242,6 +243,7 @@ const write = (
         before: current.metadata.resourceVersion
       })
     }).pipe(Effect.catchTag("NotFound", (error) => unwritten(object, error)))
+    if (answer.metadata.uid !== object.metadata.uid) yield* takenBack(object, patch)
 
     if (answer.metadata.resourceVersion !== current.metadata.resourceVersion) {
       const place = `${resource.kind} ${keyString(object.metadata)}`
@@ -255,6 +257,17 @@ const write = (
     )
     const warning = `The API server drops ${dropped.map((path) => `status.${path}`).join(", ")} of a ${resource.kind}: its CRD is older than this program, apply the newer one`
     if (dropped.length > 0 && memory.isNews(warning)) yield* Effect.logWarning(warning)
+  })
+
+/** Removes the fields of the old object from the status of a new one with its name. The server compares no UID in a patch of a status. */
+const takenBack = (object: KubernetesObject, patch: Drift.Json) =>
+  Effect.gen(function* () {
+    const { resource } = yield* Reconciliation
+    const status = Drift.isRecord(patch) ? Record.map(patch, () => null) : {}
+    yield* Client.status
+      .patch(resource, keyOf(object), Patch.merge({ status }), { fieldValidation: "Ignore" })
+      .pipe(Effect.catchTag("NotFound", () => Effect.void))
+    yield* Ownership.live(object)
   })
 
 /** The fields that a write changed, with their values, without those that the server stores with another value. */

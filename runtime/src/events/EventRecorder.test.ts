@@ -111,6 +111,24 @@ describe("An Event", () => {
     })
   )
 
+  for (const [name, prefix] of [
+    ["system:Node", "system-node."],
+    ["a--b.c", "a--b.c."],
+    ["-x-.:.Ä", "x."],
+    [":", ""]
+  ] as const) {
+    effect(`about an object with the name ${name} has a name that the API server accepts`, () =>
+      Effect.gen(function* () {
+        const { record, recorder, server } = yield* start
+        yield* record({ regarding: object(name) })
+        yield* settle
+        expect(recorder.dropped()).toBe(0)
+        expect(events(server).map(({ metadata }) => metadata.name.replace(/[0-9a-f]+$/, ""))).toEqual([prefix])
+        expect(events(server)[0]).toMatchObject({ regarding: { name } })
+      })
+    )
+  }
+
   effect("about a cluster-scoped object is in the namespace default", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start

@@ -174,6 +174,16 @@ const cut = (text: string, bytes: number): string => {
         .replace(/\uFFFD{1,3}$/, "")
 }
 
+/** The parts of an object's name that the name of an Event may contain. Names of ClusterRoles may have capitals and colons. */
+const labelsOf = (name: string): ReadonlyArray<string> =>
+  name
+    .slice(0, 220)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.]/g, "-")
+    .split(".")
+    .map((label) => label.replaceAll(/^-+|(?<!-)-+$/g, ""))
+    .filter((label) => label !== "")
+
 /** @internal */
 export const make = (options: {
   /** The reporting instance: the name of the pod or of the host. */
@@ -202,7 +212,7 @@ export const make = (options: {
       const { key, regarding } = pending
       const namespace = regarding.namespace ?? "default"
       // Unique for the lifetime of an Event, with the same prefix for one object to keep listings readable.
-      const name = `${regarding.name.slice(0, 220).replace(/(?<![-.])[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
+      const name = [...labelsOf(regarding.name), Bun.hash(`${key}${pending.at}`).toString(16)].join(".")
       store(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
         metadata: { namespace, name, ...(pending.annotations !== undefined && { annotations: pending.annotations }) },

@@ -1,11 +1,15 @@
 import { describe, expect, test } from "bun:test"
 import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as TestClock from "effect/TestClock"
 import * as Cluster from "../client/Cluster.fixture.ts"
+import type { Request } from "../client/Request.ts"
+import * as Transport from "../client/Transport.ts"
 import { capture, ended, settle } from "../controller/World.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import * as LeaderElection from "./LeaderElection.ts"
@@ -116,6 +120,77 @@ describe("A leader", () => {
       expect([a.terms(), b.terms()]).toEqual([2, 0])
       expect(leaders(a, b)).toEqual(["a"])
       expect(a.mayWrite()).toBe(true)
+    })
+  )
+
+  effect("whose wall clock is set forward and back writes nothing until it has acquired the Lease again", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair()
+      yield* pass("3 seconds")
+      a.skew = 3_600_000
+      expect(a.mayWrite()).toBe(false)
+      a.skew = 0
+      expect(a.mayWrite()).toBe(false)
+      yield* pass("2 seconds")
+      expect([a.terms(), b.terms()]).toEqual([2, 0])
+      expect(a.mayWrite()).toBe(true)
+    })
+  )
+})
+
+/** A server behind a proxy. While `replaces` is a method, the proxy answers its requests for the Lease, before or after the server. */
+const behindProxy = (
+  server: Cluster.Cluster,
+  proxy: { replaces?: Request["method"] | undefined; readonly passes: boolean }
+) => ({
+  ...server,
+  transport: Layer.map(server.transport, (context) => {
+    const { send, ...rest } = Context.get(context, Transport.Transport)
+    const page = { status: 200, headers: new Headers(), body: '{"message":"maintenance"}' }
+    return Context.make(Transport.Transport, {
+      ...rest,
+      send: (request) =>
+        request.method !== proxy.replaces || !request.path.includes("/leases")
+          ? send(request)
+          : proxy.passes
+            ? Effect.as(send(request), page)
+            : Effect.succeed(page)
+    })
+  })
+})
+
+describe("A proxy that answers for the API server", () => {
+  effect("ends neither a leadership nor an election", () =>
+    Effect.gen(function* () {
+      const proxy: Parameters<typeof behindProxy>[1] = { passes: false }
+      const server = behindProxy(yield* Cluster.make(), proxy)
+      const a = yield* Replica.start(server, "a")
+      yield* settle
+      proxy.replaces = "PUT"
+      yield* pass("3 seconds")
+      proxy.replaces = "GET"
+      const b = yield* Replica.start(server, "b")
+      yield* pass("3 seconds")
+      proxy.replaces = undefined
+      yield* pass("3 seconds")
+      expect([a.terms(), b.terms()]).toEqual([1, 0])
+      yield* a.stop
+      yield* settle
+      expect(leaders(a, b)).toEqual(["b"])
+    })
+  )
+
+  effect("does not keep a candidate from the release of a Lease that it may hold", () =>
+    Effect.gen(function* () {
+      const proxy = { passes: true, replaces: "POST" } as const
+      const server = behindProxy(yield* Cluster.make(), proxy)
+      const a = yield* Replica.start(server, "a")
+      yield* settle
+      expect(leaders(a)).toEqual([])
+      expect(Replica.holder(server)).toBe("a")
+      yield* a.stop
+      yield* settle
+      expect(Replica.holder(server)).toBe("")
     })
   )
 })

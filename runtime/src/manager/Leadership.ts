@@ -49,7 +49,11 @@ export const make = (
   let endsAtWall = lock.claimedAtWall() + renewDeadlineMillis
   let ended = false
   const expired = `the Lease was not renewed for ${Duration.format(Duration.millis(renewDeadlineMillis))}`
-  const isOver = (): boolean => ended || lock.now() >= endsAt || lock.wall() >= endsAtWall
+  /** Stays true, also if the wall clock is set back later: a worker whose write was not sent waits for the end of the leadership. */
+  const isOver = (): boolean => {
+    ended ||= lock.now() >= endsAt || lock.wall() >= endsAtWall
+    return ended
+  }
 
   const sleepUntil = (at: number) => Effect.sleep(Duration.millis(Math.max(0, Math.ceil(at - lock.now()))))
 

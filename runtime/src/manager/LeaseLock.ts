@@ -63,11 +63,11 @@ const isStale = (error: ApiError.ApiError): boolean =>
   error._tag === "AlreadyExists" ||
   (ApiError.isNotFound(error) && error.request.method !== "POST")
 
-/** Whether a write certainly had no effect. */
+/** Whether a write certainly had no effect. An unreadable answer has the status of a success. */
 const isWithoutEffect = (error: ApiError.ApiError): boolean =>
   error._tag === "Transport"
     ? error.outcome === "unsent"
-    : ApiError.isAnswer(error) && error.code < 500 && error._tag !== "Timeout"
+    : ApiError.isAnswer(error) && error.code >= 400 && error.code < 500 && error._tag !== "Timeout"
 
 /** A lock on the Lease of a candidate. */
 export const make = (

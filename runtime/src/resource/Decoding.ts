@@ -15,7 +15,13 @@ export interface Decoded<A> {
 const logged = new Map<string, string | undefined>()
 const mostLogged = 1024
 
-const isNew = ({ resourceVersion, uid }: KubernetesObject["metadata"]): boolean => {
+/** The logged objects. A cache returns the same ones in each list, and may have more of them than {@link mostLogged}. */
+const cached = new WeakSet<KubernetesObject>()
+
+const isNew = (object: KubernetesObject): boolean => {
+  if (cached.has(object)) return false
+  cached.add(object)
+  const { resourceVersion, uid } = object.metadata
   if (logged.has(uid) && logged.get(uid) === resourceVersion) return false
   if (logged.size >= mostLogged) logged.clear()
   logged.set(uid, resourceVersion)
@@ -40,7 +46,7 @@ export const all = <A extends KubernetesObject>(
       continue
     }
     invalid.push(result.left)
-    if (isNew(object.metadata)) warnings.push(`left an object out of a list: ${result.left.message}`)
+    if (isNew(object)) warnings.push(`left an object out of a list: ${result.left.message}`)
   }
   const decoded = Effect.succeed({ items, invalid })
   return warnings.length === 0

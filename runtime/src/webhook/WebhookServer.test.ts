@@ -92,8 +92,16 @@ const routes = new Map<string, WebhookServer.Route>([
       )
     }
   ],
-  ["/convert", { type: "conversion", endpoint: ConversionReview.endpoint([Boxes]) }]
+  ["/convert", { type: "conversion", endpoint: ConversionReview.endpoint([Boxes]) }],
+  ["/circular", { type: "admission", endpoint: () => Effect.succeed({ body: circular(), code: 200, panicked: false }) }]
 ])
+
+/** A value that JSON cannot express. */
+const circular = (): object => {
+  const value: { self?: object } = {}
+  value.self = value
+  return value
+}
 
 const pairs = Array.from({ length: 3 }, () => SelfSigned.make(["localhost", "127.0.0.1"], Date.now()))
 const pairAt = (index: number): CertificateSource.Pair => pairs[index] ?? SelfSigned.make(["localhost"], Date.now())
@@ -332,6 +340,24 @@ describe("the webhook server", () => {
     expect((await post("/validate", "{}")).status).toBe(400)
     expect((await post("/validate", conversion({}))).status).toBe(400)
     expect((await post("/validate", " ".repeat(WebhookServer.mostBytes + 1))).status).toBe(413)
+  })
+
+  test("rejects JSON that is nested more deeply than an object of an API server", async () => {
+    const nested = (depth: number) => `${"[".repeat(depth)}1${"]".repeat(depth)}`
+    const body = (depth: number) => conversion({ objects: [box({ deep: "here" })] }).replace('"here"', nested(depth))
+    for (const path of ["/convert", "/validate"]) {
+      const { status, text } = await post(path, body(100_000))
+      expect([status, text]).toEqual([400, "invalid request body (nested too deeply)\n"])
+    }
+    expect((await post("/convert", body(9990))).text).toContain(nested(9990))
+    // Brackets in a text do not count.
+    const { json } = await post("/validate", review({ object: box({ size: 1, text: `"${nested(30_000)}` }) }))
+    expect(json().response.allowed).toBe(true)
+  })
+
+  test("answers with 500 if JSON cannot express the answer", async () => {
+    const { status, text } = await post("/circular", review({ object: box({ size: 1 }) }))
+    expect([status, text]).toEqual([500, "internal error\n"])
   })
 
   test("counts a decision under its code", () => {

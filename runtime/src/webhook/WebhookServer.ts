@@ -210,11 +210,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
 
     /** Answers a request whose body has arrived. */
     const answer = (call: Call.Call, route: Route<R>, body: Buffer, limit: Duration.Duration) => {
+      const json = route.type === "conversion" ? Integers : JSON
       const parsed = Effect.try({
-        try: (): unknown => (route.type === "conversion" ? Integers : JSON).parse(body.toString("utf8")),
+        try: (): unknown => json.parse(body.toString("utf8")),
         catch: () => Reply.badRequest("invalid request body (must be JSON)")
       })
-      const each = Effect.flatMap(parsed, (review) => route.endpoint(review, call))
+      const each = Body.isTooDeep(body)
+        ? Effect.fail(Reply.badRequest("invalid request body (nested too deeply)"))
+        : Effect.flatMap(parsed, (review) => route.endpoint(review, call)).pipe(
+            Effect.map((reply) => ({ ...reply, text: json.stringify(reply.body) }))
+          )
       const weight = body.length > Uploads.smallBytes ? Math.ceil(body.length / 1024) : 0
       const replied = weight > 0 ? parsedBodies.withPermits(weight)(each) : each
       const traced = call.root === undefined ? replied : Effect.provideService(replied, Tracer.ParentSpan, call.root)
@@ -341,13 +346,13 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         enter(socket, "working")
         const fiber = run(
           Effect.matchEffect(answer(call, route, body.bytes(), limit), {
-            onSuccess: ({ body, code, panicked }) =>
+            onSuccess: ({ code, panicked, text }) =>
               Effect.sync(() => {
                 meters.count(code)
                 if (panicked) meters.panics.add()
                 call.status = 200
                 call.panicked = panicked
-                send(response, 200, "application/json", (route.type === "conversion" ? Integers : JSON).stringify(body))
+                send(response, 200, "application/json", text)
               }),
             onFailure: ({ message, status }) => Effect.sync(() => reject(status, message))
           }).pipe(
