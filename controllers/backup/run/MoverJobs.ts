@@ -112,6 +112,11 @@ export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, n
  * Job without a pod long after its creation: its pod was deleted, and only the server knows when.
  */
 export const progress = (job: Job): Effect.Effect<JobProgress.Progress, Failure, Client.Client | Cache.Cache> =>
+  Effect.flatMap(read(job), (progress) =>
+    Effect.map(Clock.currentTimeMillis, (now) => JobProgress.settled(progress, now))
+  )
+
+const read = (job: Job): Effect.Effect<JobProgress.Progress, Failure, Client.Client | Cache.Cache> =>
   Effect.gen(function* () {
     if (JobProgress.isOver(job)) return JobProgress.read(job, yield* podsLive(job))
     const { items: pods } = yield* Cache.byOwner(Pod, job)
