@@ -352,7 +352,9 @@ const maintain = (
     })
     const begun = yield* Effect.either(MoverJobs.begin(work, "Backup"))
     if (Either.isLeft(begun)) {
-      return MoverJobs.refusalOf(begun.left) === undefined ? yield* begun.left : { ...acted, wake }
+      const refused = MoverJobs.refusalOf(begun.left)
+      if (refused === undefined) return yield* begun.left
+      return { ...acted, draft: operations.some(deletes) ? Maintenance.refusedBy(draft, refused) : draft, wake }
     }
     if (Either.isLeft(begun.right)) return { ...acted, wake }
     const started = Maintenance.started(draft, begun.right.right)

@@ -17,7 +17,7 @@ import * as MoverJob from "./MoverJob.ts"
 import * as Outcome from "./Outcome.ts"
 import * as RunPlan from "./RunPlan.ts"
 import * as State from "./RunStatus.ts"
-import type { Understood } from "./Spec.ts"
+import type { Refusal, Understood } from "./Spec.ts"
 import * as Text from "./Text.ts"
 
 const trigger = "maintenance"
@@ -121,6 +121,14 @@ export const heldBy = (draft: State.Draft, backup: string): State.Draft =>
         reason: "RepositoryDamaged",
         message: `Backup ${backup} found damage in the shared repository: no snapshot is deleted until its check succeeds`
       }
+    ])
+  })
+
+/** The Job that deletes old snapshots cannot be created. */
+export const refusedBy = (draft: State.Draft, { message, reason }: Refusal): State.Draft =>
+  State.step(draft, {
+    conditions: State.conditions(draft.status, [
+      { type: State.retentionApplied, status: "False", reason, message: Text.cut(message, Text.longestMessage) }
     ])
   })
 

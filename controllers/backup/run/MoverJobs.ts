@@ -8,8 +8,9 @@
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
-import type * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Permission from "@homeostat/runtime/client/Permission"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import { Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -234,8 +235,8 @@ export const begin = (
   })
 
 /**
- * Why the Job cannot be created until a user acts: its name exists, or the API server rejects it because of a field of the spec or a
- * policy. Undefined if a retry may succeed.
+ * Why the Job cannot be created until a user acts: its name exists, or the API server rejects it because of a field of the spec, a quota
+ * or a policy. Undefined if a retry may succeed, and for a missing permission of the manager, which the runtime reports.
  */
 export const refusalOf = (
   error: Failure | NameTaken | NotAllowed
@@ -247,11 +248,20 @@ export const refusalOf = (
       return { reason: "NameConflict", message: error.message }
     case "Invalid":
     case "BadRequest":
-      return { reason: "JobRefused", message: `The API server refuses the mover's Job: ${error.message}` }
+      return jobRefused(error)
+    case "Forbidden":
+      return Permission.missing(error) === undefined && !ApiError.isNamespaceTerminating(error)
+        ? jobRefused(error)
+        : undefined
     default:
       return undefined
   }
 }
+
+const jobRefused = ({ message }: ApiError.ApiError) => ({
+  reason: "JobRefused",
+  message: `The API server refuses the mover's Job: ${message}`
+})
 
 const taken = ({ name, owner }: MoverJob.Work) =>
   Effect.fail(

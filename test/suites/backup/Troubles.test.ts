@@ -5,7 +5,7 @@ import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Job, Namespace, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Job, Namespace, Pod, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
 import { Duration, Effect } from "effect"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
@@ -462,3 +462,53 @@ Virtual.test("Invalid Backups do not affect others", (world) =>
     expect(world.eventReasons("no-source")).toEqual(["SourceNotFound"])
   })
 )
+
+describe("A quota of Jobs", () => {
+  const quota = (jobs: string) =>
+    Client.create(ResourceQuota, { metadata: Virtual.key("jobs"), spec: { hard: { "count/jobs.batch": jobs } } })
+  const refused = {
+    status: "False",
+    reason: "JobRefused",
+    message: expect.stringMatching(/^The API server refuses the mover's Job: .* exceeded quota: jobs, requested: /)
+  }
+  const create = Virtual.create("shop", { retentionPolicy: "30d" })
+
+  Virtual.test("that allows no Job leaves a Backup and a Restore waiting, and the reason names the quota", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* quota("0")
+      yield* world.pass("1 minute")
+      yield* create
+      yield* Claims.bound(Virtual.namespace, "new")
+      const spec = { backupRef: "shop", targetPVC: "new", volume: "app" }
+      yield* Client.create(Restore, { metadata: Virtual.key("again"), spec })
+      yield* world.pass("1 minute")
+      const backup = yield* Virtual.get("shop")
+      expect(backup.status?.phase).toBe("Pending")
+      expect(Virtual.condition(backup, "Ready")).toMatchObject(refused)
+      const restore = yield* Client.get(Restore, Virtual.key("again"))
+      expect(restore.status?.phase).toBe("Pending")
+      expect(restore.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject(refused)
+      yield* Client.delete(ResourceQuota, Virtual.key("jobs"))
+      yield* Virtual.rests("shop")
+      expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed" })
+    })
+  )
+
+  Virtual.test("that allows one Job keeps the success of the run, and reports that nothing is deleted", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* quota("1")
+      yield* world.pass("1 minute")
+      yield* create
+      yield* world.pass("5 minutes")
+      const backup = yield* Virtual.get("shop")
+      expect(backup.status).toMatchObject({ phase: "Completed", lastRun: { reason: "Succeeded" } })
+      expect(Virtual.condition(backup, "Ready")).toMatchObject({ status: "True" })
+      expect(Virtual.condition(backup, "RetentionApplied")).toMatchObject(refused)
+      yield* Client.delete(ResourceQuota, Virtual.key("jobs"))
+      yield* world.pass("5 minutes")
+      expect(Virtual.condition(yield* Virtual.get("shop"), "RetentionApplied")).toMatchObject({ reason: "Applied" })
+    })
+  )
+})
