@@ -356,21 +356,27 @@ const occupiedUnseen = (claim: Claim) =>
     return unseen === undefined ? undefined : busyWith("Job", unseen, claim)
   })
 
-/** The reason why a mover cannot save its volumes: a Restore writes to one of them. */
+/** The reason why a mover cannot use its volumes: a Restore writes to one of them. */
 const restoring = ({ claims, owner, repository, use }: MoverJob.Work) =>
-  Effect.map(
-    use === "restore"
-      ? Effect.succeed(undefined)
-      : ActiveRestore.find(
-          owner.metadata.namespace,
-          claims.map(({ name }) => name)
-        ),
-    (active): Busy | undefined =>
-      active && {
-        what: active.repository ?? repository.hash,
-        message: `a Restore writes to PersistentVolumeClaim ${active.claim}`
+  Effect.gen(function* () {
+    const names = claims.map(({ name }) => name)
+    if (use === "restore") {
+      for (const name of names) {
+        if (!(yield* ActiveRestore.isBeside(owner, name))) continue
+        // Not its repository: no run waits for a Restore that waits for another one.
+        const busy: Busy = { what: `claim ${name}`, message: `another Restore writes to PersistentVolumeClaim ${name}` }
+        return busy
       }
-  )
+      return undefined
+    }
+    const active = yield* ActiveRestore.find(owner.metadata.namespace, names)
+    if (active === undefined) return undefined
+    const busy: Busy = {
+      what: active.repository ?? repository.hash,
+      message: `a Restore writes to PersistentVolumeClaim ${active.claim}`
+    }
+    return busy
+  })
 
 /** Whether a mover and another one cannot work on the repository at the same time. */
 const conflicts = ({ replaced, use }: Claim, other: KubernetesObject, now: number): boolean =>
