@@ -230,8 +230,9 @@ export const ended = (
   const { active, failures = 0 } = status.maintenance ?? {}
   const startTime = active?.startTime ?? Time.seconds(at)
   const time = State.later(startTime, at)
-  const succeeded = outcome.phase === "Completed"
   const isApplied = outcome.retention === "applied"
+  // Without its result, it is due again, and needs a delay.
+  const succeeded = outcome.phase === "Completed" && (outcome.reason !== "ResultLost" || isApplied)
   const token = job && RunPlan.tokenOf(job)
   // The annotation of a deleted Job is unknown.
   const run =

@@ -10,6 +10,7 @@ import { Duration, Effect } from "effect"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Virtual from "./Virtual.ts"
+import type { VirtualManager } from "./VirtualManager.ts"
 
 Virtual.test("A run may take longer than the start timeout of its mover", (world) =>
   Effect.gen(function* () {
@@ -509,6 +510,48 @@ describe("A quota of Jobs", () => {
       yield* Client.delete(ResourceQuota, Virtual.key("jobs"))
       yield* world.pass("5 minutes")
       expect(Virtual.condition(yield* Virtual.get("shop"), "RetentionApplied")).toMatchObject({ reason: "Applied" })
+    })
+  )
+})
+
+describe("If the pods of movers are deleted before the manager reads them,", () => {
+  /** The manager lists pods late, and another program deletes each finished pod. */
+  const lose = (world: Virtual.Virtual, manager: VirtualManager, minutes: number) =>
+    Effect.gen(function* () {
+      manager.cut(({ method, path }) => (method === "GET" && path.includes("/pods") ? "late" : "pass"))
+      for (let second = 0; second < 60 * minutes; second++) {
+        yield* world.pass("1 second")
+        for (const { metadata, status } of yield* Virtual.pods) {
+          if (status?.phase !== "Succeeded") continue
+          yield* Effect.ignore(Client.delete(Pod, Virtual.key(metadata.name), { gracePeriodSeconds: 0 }))
+        }
+      }
+    })
+
+  Virtual.test("the state of the volumes is unknown after a run", (world) =>
+    Effect.gen(function* () {
+      const manager = yield* world.manage()
+      yield* Virtual.create("shop")
+      yield* lose(world, manager, 3)
+      const backup = yield* Virtual.get("shop")
+      expect(backup.status).toMatchObject({ phase: "Completed", lastRun: { reason: "ResultLost" } })
+      expect(Virtual.condition(backup, "VolumesIntact")).toMatchObject({ status: "Unknown", reason: "ResultLost" })
+    })
+  )
+
+  Virtual.test("a maintenance without a result has a delay", (world) =>
+    Effect.gen(function* () {
+      const manager = yield* world.manage()
+      yield* Virtual.create("shop", { retentionPolicy: "30d" })
+      yield* world.pass("90 seconds")
+      yield* lose(world, manager, 20)
+      const { maintenance } = yield* Virtual.status("shop")
+      expect(maintenance).toMatchObject({ failures: 1, last: { reason: "ResultLost" } })
+      expect(world.begun().map(({ operations }) => operations[1])).toEqual(["backup", "forget"])
+      expect(world.eventReasons("shop")).toContain("MaintenanceFailed")
+      manager.cut(() => "pass")
+      yield* world.pass("2 hours")
+      expect((yield* Virtual.status("shop")).maintenance).toMatchObject({ failures: 0, last: { reason: "Succeeded" } })
     })
   )
 })
