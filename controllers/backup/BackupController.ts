@@ -121,7 +121,10 @@ const followMaintenance = (
     const adopted = RunPlan.adopted(backup, standing.draft)
     const paused = Maintenance.afterRun(backup.status ?? {}, adopted, Spec.longestPause(backup, understood))
     const draft = Either.isRight(understood) ? Maintenance.accept(backup, paused, understood.right) : paused
-    const done = (draft: BackupStatus.Draft, isActive: boolean) => ({ standing: { ...standing, draft }, isActive })
+    const done = (draft: BackupStatus.Draft, isActive: boolean, deadline = standing.deadline) => ({
+      standing: { ...standing, draft, deadline },
+      isActive
+    })
     const { active } = draft.status.maintenance ?? {}
     const known = Maintenance.current(draft.status, jobs)
     if (known === undefined && active === undefined) return done(draft, false)
@@ -138,7 +141,9 @@ const followMaintenance = (
       return over(begun, progress.ending, Math.min(progress.at, now))
     }
     const { startTimeout } = yield* Settings
-    if (progress._tag === "Running" || !JobProgress.isLate(progress, startTimeout, now)) return done(begun, true)
+    if (progress._tag === "Running" || !JobProgress.isLate(progress, startTimeout, now)) {
+      return done(begun, true, JobProgress.deadlineOf(progress))
+    }
     yield* MoverJobs.end(job)
     return over(begun, JobProgress.notStarted(progress, startTimeout), now)
   })
@@ -246,7 +251,8 @@ const act = (
       before: scheduled.job,
       credentials: found.right.credentials
     })
-    const begun = yield* Effect.either(MoverJobs.begin(work, "Backup"))
+    // A sidecar may keep the previous Job of the run from its end.
+    const begun = yield* Effect.either(MoverJobs.begin(work, "Backup", scheduled.job))
     if (Either.isLeft(begun)) {
       const refused = MoverJobs.refusalOf(begun.left)
       if (refused === undefined) return yield* begun.left
@@ -346,7 +352,9 @@ const maintain = (
     })
     const begun = yield* Effect.either(MoverJobs.begin(work, "Backup"))
     if (Either.isLeft(begun)) {
-      return MoverJobs.refusalOf(begun.left) === undefined ? yield* begun.left : { ...acted, wake }
+      const refused = MoverJobs.refusalOf(begun.left)
+      if (refused === undefined) return yield* begun.left
+      return { ...acted, draft: operations.some(deletes) ? Maintenance.refusedBy(draft, refused) : draft, wake }
     }
     if (Either.isLeft(begun.right)) return { ...acted, wake }
     const started = Maintenance.started(draft, begun.right.right)

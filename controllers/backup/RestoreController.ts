@@ -202,6 +202,7 @@ const begin = (restore: Restore) =>
           RESTORE_PATHS: spec.paths?.join("\n"),
           RESTORE_ID: restore.metadata.uid,
           REPOSITORY_ID: backup.status?.repositoryID,
+          ALLOW_EMPTY: backup.spec.allowEmpty === true ? "1" : undefined,
           RESTORE_MODE: modeOf(spec)
         },
         repository,

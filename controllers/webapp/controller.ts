@@ -14,6 +14,7 @@ import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Permission from "@homeostat/runtime/client/Permission"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
@@ -125,7 +126,10 @@ export const controller = Controller.make("webapp", {
       const errors = Object.values(states).flatMap((state) => errorOf(state) ?? [])
       const failure = errors.find(isFailure)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
-      if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
+      const missing = errors.find(
+        (error) => error !== errorOf(states.route) && (lacksPermission(error) || isOfRevision(error, states.revision))
+      )
+      if (missing !== undefined) return yield* missing
       const held = states.deployment && childOf(states.deployment, existing, obstacle)
       const deployment = Config.isMissing(config) ? (held ?? Config.waiting) : JobPlan.waiting(jobs, held)
       const service = childOf(states.service)
@@ -175,6 +179,15 @@ const troubleOf = (object: unknown): string | undefined =>
 
 const errorOf = (state: Owned.State<KubernetesObject> | undefined) =>
   state?._tag === "Failed" ? state.error : undefined
+
+/** Whether the manager lacks a permission. A quota, a policy or a webhook forbids a child, too, and its condition reports that. */
+const lacksPermission = (error: Owned.Refused): boolean =>
+  error instanceof ApiError.Forbidden &&
+  (Permission.missing(error) !== undefined || ApiError.isNamespaceTerminating(error))
+
+/** Whether the ControllerRevision is forbidden, about which no condition is. */
+const isOfRevision = (error: Owned.Refused, revision: Owned.State<KubernetesObject> | undefined): boolean =>
+  error instanceof ApiError.Forbidden && error === errorOf(revision)
 
 /**
  * Whether an error of a child fails the attempt, after the other children were applied. A child of another owner, or of a kind that is not

@@ -33,6 +33,13 @@ describe("Hold.of", () => {
     expect(held([snapshot(0), ...other], [snapshot(1), snapshot(2)])).toBe("TooMany")
     expect(held([snapshot(0), ...other], [snapshot(1)])).toBeUndefined()
   })
+  test("does not count snapshots without files, unless there are no others", () => {
+    const hollow = [snapshot(1, 0), snapshot(2, 0)]
+    expect(held([snapshot(0), ...hollow], [snapshot(3), snapshot(4), snapshot(5)])).toBe("TooMany")
+    expect(held([snapshot(0), ...hollow], [snapshot(3), snapshot(4, 0), snapshot(5, 0)])).toBeUndefined()
+    expect(held(hollow, [snapshot(3, 0)])).toBeUndefined()
+    expect(held(hollow, [snapshot(3, 5)])).toBe("TooMany")
+  })
   test("decides about 40,000 snapshots within 3 seconds", () => {
     const many = (from: number) => Array.from({ length: 20_000 }, (_, age) => snapshot(from + age))
     const start = performance.now()

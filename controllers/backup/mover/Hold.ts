@@ -20,15 +20,19 @@ export const of = (
   if (createdAt !== undefined && removed.some(({ moment }) => Snapshots.compare(moment, createdAt) < 0)) {
     return "ExistingSnapshots"
   }
-  const keptOf = Map.groupBy(kept, ({ host }) => host)
+  const old = removed.filter(hasFiles)
+  const keptOf = Map.groupBy(kept.filter(hasFiles), ({ host }) => host)
   // For each volume, because one node may have a wrong clock.
-  const removedOf = Map.groupBy(removed, ({ host }) => host)
-  if (Array.from(removedOf).some(([host, old]) => old.length > (keptOf.get(host)?.length ?? 0))) return "TooMany"
+  const oldOf = Map.groupBy(old, ({ host }) => host)
+  if (Array.from(oldOf).some(([host, { length }]) => length > (keptOf.get(host)?.length ?? 0))) return "TooMany"
   // A status can be lost, and the repository cannot: no kept snapshot has half of what a removed one has.
-  const isLast = (old: Snapshots.Snapshot): boolean =>
-    keptOf.get(old.host)?.every((left) => MoverReport.isMuchSmaller(sizeOf(left), sizeOf(old))) ?? true
-  return removed.some(isLast) ? "VolumeShrunk" : undefined
+  const isLast = (one: Snapshots.Snapshot): boolean =>
+    keptOf.get(one.host)?.every((left) => MoverReport.isMuchSmaller(sizeOf(left), sizeOf(one))) ?? true
+  return old.some(isLast) ? "VolumeShrunk" : undefined
 }
+
+/** A snapshot without files saves nothing: an emptied volume whose other files are excluded leaves one. */
+const hasFiles = ({ files }: Snapshots.Snapshot): boolean => files !== 0
 
 /** Without a size, a snapshot of an old restic counts as small. */
 const sizeOf = ({ bytes = 0, files = 0 }: Snapshots.Snapshot) => ({ bytes, files })

@@ -51,7 +51,7 @@ export interface Parameters {
   readonly init: boolean
   /** Unreadable files do not fail the run. */
   readonly allowPartial: boolean
-  /** Volumes without files do not fail the run. */
+  /** Volumes without files do not fail the run, and a snapshot of one is as good as another. */
   readonly allowEmpty: boolean
   /** Another Job of the same run saves other volumes. */
   readonly isPart: boolean

@@ -164,7 +164,7 @@ const choose = (mover: Mover, volume: string): Step<string> =>
         `there is no snapshot ${snapshot} ${whose}; the newest is ${short(newest.id)} of ${newest.time}`
       )
     }
-    if (asOf === undefined) return newest.id
+    if (asOf === undefined) return latest(mover, found)?.id ?? newest.id
     const limit = Snapshots.momentOf(asOf)
     if (limit === undefined) {
       return yield* finish(
@@ -172,7 +172,10 @@ const choose = (mover: Mover, volume: string): Step<string> =>
         `invalid time: "${asOf}" (must be RFC 3339, such as 2026-01-31T08:00:00Z)`
       )
     }
-    const last = found.findLast(({ moment }) => Snapshots.compare(moment, limit) <= 0)
+    const last = latest(
+      mover,
+      found.filter(({ moment }) => Snapshots.compare(moment, limit) <= 0)
+    )
     return (
       last?.id ??
       (yield* finish(
@@ -181,5 +184,12 @@ const choose = (mover: Mover, volume: string): Step<string> =>
       ))
     )
   })
+
+/**
+ * The newest snapshot. One without files is of a volume that had lost them, except for excluded ones: its run has failed, so an earlier
+ * one with files comes first.
+ */
+const latest = ({ parameters }: Mover, found: ReadonlyArray<Snapshots.Snapshot>): Snapshots.Snapshot | undefined =>
+  (parameters.allowEmpty ? undefined : found.findLast(({ files }) => files !== 0)) ?? found.at(-1)
 
 const short = (id: string): string => id.slice(0, 8)

@@ -1,14 +1,15 @@
 /**
  * Restores that write to the volumes of a run: a snapshot of a half-restored volume would replace good ones. The run waits for the end
- * of the Restore. A Restore that waits itself does not write.
+ * of the Restore. A Restore that waits itself does not write. Two Restores of one volume take turns.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
-import { Job } from "@homeostat/runtime/resource/BuiltIn"
+import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Effect from "effect/Effect"
 import * as Names from "../kinds/Names.ts"
 import type { Restore } from "../kinds/Restore.ts"
+import * as Usage from "../volumes/Usage.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as MoverSlots from "./MoverSlots.ts"
@@ -47,6 +48,22 @@ export const find = (namespace: string | undefined, claims: ReadonlyArray<string
     if (open.length === 0) return undefined
     const labelSelector = `${Names.useLabel}=restore`
     return ofJobs((yield* Client.list(Job, { ...(namespace !== undefined && { namespace }), labelSelector })).items)
+  })
+
+/**
+ * Whether another Restore writes to a claim: two at once would mix two snapshots. Its Job may be deleted already, while its pod stops.
+ * Sends a request.
+ */
+export const isBeside = ({ metadata: { namespace = "", uid } }: KubernetesObject, claim: string) =>
+  Effect.gen(function* () {
+    const isOther = (mover: KubernetesObject): boolean =>
+      mover.metadata.labels?.[Names.ownerLabel] !== uid && MoverJob.useOf(mover) === "restore"
+    const pods = yield* Cache.list(Pod, { namespace })
+    const writes = (pod: Pod): boolean =>
+      Usage.claimsOf(pod.metadata.name, pod.spec).some((mounted) => mounted.claim === claim)
+    if (pods.items.some((pod) => isOther(pod) && Usage.isLive(pod) && writes(pod))) return true
+    const jobs = yield* Client.list(Job, { namespace, labelSelector: `${Names.useLabel}=restore` })
+    return jobs.items.some((job) => isOther(job) && MoverSlots.works(job) && JobProgress.claims(job).includes(claim))
   })
 
 /** The unfinished Restores of a namespace in the cache, which holds them as the API server serves them. */

@@ -88,6 +88,11 @@ const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
     const progress = yield* MoverJobs.progress(job)
     if (progress._tag === "Starting") {
       if (!JobProgress.isLate(progress, settings.startTimeout, yield* Clock.currentTimeMillis)) return again
+      // Its manager died before it started the reserved Job: see Reservation.
+      if (job.spec?.suspend === true) {
+        yield* MoverJobs.discard(job)
+        return again
+      }
       yield* report(backup, { reason: "CleanupFailed", message: progress.message })
       return again
     }

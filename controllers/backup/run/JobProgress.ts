@@ -146,7 +146,18 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
 export const lookMillis = 15_000
 
 /** After this time a pod whose mover has ended has a sidecar that does not end, in milliseconds. */
-export const sidecarMillis = 60_000
+const sidecarMillis = 60_000
+
+/** When to treat a mover that has ended as the end of its Job, in epoch milliseconds; undefined if it has not ended. */
+export const deadlineOf = (progress: Progress): number | undefined =>
+  progress._tag === "Running" && progress.ended !== undefined ? progress.ended.at + sidecarMillis : undefined
+
+/** The progress at a time: a Job whose mover ended long enough ago has ended, although a sidecar of its pod has not. */
+export const settled = (progress: Progress, now: number): Progress => {
+  const deadline = deadlineOf(progress)
+  if (progress._tag !== "Running" || progress.ended === undefined || deadline === undefined) return progress
+  return deadline <= now ? { _tag: "Ended", ...progress.ended } : progress
+}
 
 /** The pod has ended, and the Job controller has not counted it yet. */
 const hasEnded: Progress & { readonly _tag: "Running" } = { _tag: "Running", message: "The mover has ended" }

@@ -17,7 +17,7 @@ import * as MoverJob from "./MoverJob.ts"
 import * as Outcome from "./Outcome.ts"
 import * as RunPlan from "./RunPlan.ts"
 import * as State from "./RunStatus.ts"
-import type { Understood } from "./Spec.ts"
+import type { Refusal, Understood } from "./Spec.ts"
 import * as Text from "./Text.ts"
 
 const trigger = "maintenance"
@@ -124,6 +124,14 @@ export const heldBy = (draft: State.Draft, backup: string): State.Draft =>
     ])
   })
 
+/** The Job that deletes old snapshots cannot be created. */
+export const refusedBy = (draft: State.Draft, { message, reason }: Refusal): State.Draft =>
+  State.step(draft, {
+    conditions: State.conditions(draft.status, [
+      { type: State.retentionApplied, status: "False", reason, message: Text.cut(message, Text.longestMessage) }
+    ])
+  })
+
 /** The input of a Job besides its Backup. */
 export interface Options {
   readonly operations: ReadonlyArray<Operation>
@@ -222,8 +230,9 @@ export const ended = (
   const { active, failures = 0 } = status.maintenance ?? {}
   const startTime = active?.startTime ?? Time.seconds(at)
   const time = State.later(startTime, at)
-  const succeeded = outcome.phase === "Completed"
   const isApplied = outcome.retention === "applied"
+  // Without its result, it is due again, and needs a delay.
+  const succeeded = outcome.phase === "Completed" && (outcome.reason !== "ResultLost" || isApplied)
   const token = job && RunPlan.tokenOf(job)
   // The annotation of a deleted Job is unknown.
   const run =

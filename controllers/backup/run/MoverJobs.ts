@@ -8,8 +8,9 @@
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
-import type * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Permission from "@homeostat/runtime/client/Permission"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import { Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -112,6 +113,11 @@ export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, n
  * Job without a pod long after its creation: its pod was deleted, and only the server knows when.
  */
 export const progress = (job: Job): Effect.Effect<JobProgress.Progress, Failure, Client.Client | Cache.Cache> =>
+  Effect.flatMap(read(job), (progress) =>
+    Effect.map(Clock.currentTimeMillis, (now) => JobProgress.settled(progress, now))
+  )
+
+const read = (job: Job): Effect.Effect<JobProgress.Progress, Failure, Client.Client | Cache.Cache> =>
   Effect.gen(function* () {
     if (JobProgress.isOver(job)) return JobProgress.read(job, yield* podsLive(job))
     const { items: pods } = yield* Cache.byOwner(Pod, job)
@@ -229,8 +235,8 @@ export const begin = (
   })
 
 /**
- * Why the Job cannot be created until a user acts: its name exists, or the API server rejects it because of a field of the spec or a
- * policy. Undefined if a retry may succeed.
+ * Why the Job cannot be created until a user acts: its name exists, or the API server rejects it because of a field of the spec, a quota
+ * or a policy. Undefined if a retry may succeed, and for a missing permission of the manager, which the runtime reports.
  */
 export const refusalOf = (
   error: Failure | NameTaken | NotAllowed
@@ -242,11 +248,20 @@ export const refusalOf = (
       return { reason: "NameConflict", message: error.message }
     case "Invalid":
     case "BadRequest":
-      return { reason: "JobRefused", message: `The API server refuses the mover's Job: ${error.message}` }
+      return jobRefused(error)
+    case "Forbidden":
+      return Permission.missing(error) === undefined && !ApiError.isNamespaceTerminating(error)
+        ? jobRefused(error)
+        : undefined
     default:
       return undefined
   }
 }
+
+const jobRefused = ({ message }: ApiError.ApiError) => ({
+  reason: "JobRefused",
+  message: `The API server refuses the mover's Job: ${message}`
+})
 
 const taken = ({ name, owner }: MoverJob.Work) =>
   Effect.fail(
@@ -341,21 +356,27 @@ const occupiedUnseen = (claim: Claim) =>
     return unseen === undefined ? undefined : busyWith("Job", unseen, claim)
   })
 
-/** The reason why a mover cannot save its volumes: a Restore writes to one of them. */
+/** The reason why a mover cannot use its volumes: a Restore writes to one of them. */
 const restoring = ({ claims, owner, repository, use }: MoverJob.Work) =>
-  Effect.map(
-    use === "restore"
-      ? Effect.succeed(undefined)
-      : ActiveRestore.find(
-          owner.metadata.namespace,
-          claims.map(({ name }) => name)
-        ),
-    (active): Busy | undefined =>
-      active && {
-        what: active.repository ?? repository.hash,
-        message: `a Restore writes to PersistentVolumeClaim ${active.claim}`
+  Effect.gen(function* () {
+    const names = claims.map(({ name }) => name)
+    if (use === "restore") {
+      for (const name of names) {
+        if (!(yield* ActiveRestore.isBeside(owner, name))) continue
+        // Not its repository: no run waits for a Restore that waits for another one.
+        const busy: Busy = { what: `claim ${name}`, message: `another Restore writes to PersistentVolumeClaim ${name}` }
+        return busy
       }
-  )
+      return undefined
+    }
+    const active = yield* ActiveRestore.find(owner.metadata.namespace, names)
+    if (active === undefined) return undefined
+    const busy: Busy = {
+      what: active.repository ?? repository.hash,
+      message: `a Restore writes to PersistentVolumeClaim ${active.claim}`
+    }
+    return busy
+  })
 
 /** Whether a mover and another one cannot work on the repository at the same time. */
 const conflicts = ({ replaced, use }: Claim, other: KubernetesObject, now: number): boolean =>

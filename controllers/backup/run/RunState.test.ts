@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Duration from "effect/Duration"
 import { at, backup, job, report, run, saved } from "./Backups.fixture.ts"
-import type * as JobProgress from "./JobProgress.ts"
+import * as JobProgress from "./JobProgress.ts"
 import * as RunPlan from "./RunPlan.ts"
 import * as RunState from "./RunState.ts"
 
@@ -17,7 +17,11 @@ const beside = (exitCode: number): JobProgress.Progress => ({
   ended: { ending: { _tag: "Exited", exitCode, text: report(exitCode === 0 ? saved : {}) }, at: ended }
 })
 const standing = (progress: JobProgress.Progress, now: number) =>
-  RunState.of(active, { job: mover, progress }, { now, startTimeout: Duration.minutes(10) })
+  RunState.of(
+    active,
+    { job: mover, progress: JobProgress.settled(progress, now) },
+    { now, startTimeout: Duration.minutes(10) }
+  )
 
 describe("A run whose mover has ended, but not the sidecar of its pod,", () => {
   test("continues for a minute, because the Job controller may not have counted it", () =>

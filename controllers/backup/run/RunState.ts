@@ -19,7 +19,7 @@ export interface RunState {
   readonly remaining: { readonly active: BackupStatus.Active; readonly claims: ReadonlyArray<string> } | undefined
   /** The scheduler refuses the node of the Job, for example because it was drained. */
   readonly stranded: Stranded | undefined
-  /** The start deadline of the Job, epoch milliseconds; undefined if it has started. */
+  /** When to look at the Job again without an event, epoch milliseconds; undefined while its mover runs. */
   readonly deadline: number | undefined
 }
 
@@ -70,14 +70,8 @@ export const of = (
   const { job, progress } = found
   const draft = active === undefined ? BackupStatus.started(before, run, JobProgress.scheduledAt(job)) : before
   switch (progress._tag) {
-    case "Running": {
-      const { ended, message } = progress
-      if (ended === undefined) return { ...idle(draft), job, course: message }
-      // The controller ends the Job of a run that is over.
-      const deadline = ended.at + JobProgress.sidecarMillis
-      if (deadline <= now) return over(draft, ended.ending, Math.max(ended.at, JobProgress.madeAt(job)))
-      return { ...idle(draft), job, course: message, deadline }
-    }
+    case "Running":
+      return { ...idle(draft), job, course: progress.message, deadline: JobProgress.deadlineOf(progress) }
     case "Starting":
       return JobProgress.isLate(progress, startTimeout, now)
         ? over(draft, JobProgress.notStarted(progress, startTimeout), now)

@@ -195,7 +195,7 @@ export type Finding = Omit<Condition.Draft, "observedGeneration">
 
 /** The next run with files shows that an emptied volume is intact. A shrunk volume needs the annotation that allows the deletion. */
 const intactAfter = (
-  { retentionHold }: BackupStatus,
+  { conditions: before, retentionHold }: BackupStatus,
   outcome: Outcome.Outcome,
   shrunk: ReadonlyArray<string>
 ): ReadonlyArray<Finding> => {
@@ -205,6 +205,11 @@ const intactAfter = (
   if (outcome.reason === "VolumeEmpty") return found("False", "VolumeEmpty", outcome.message)
   if (shrunk.length > 0) return found("False", "VolumeShrunk", shrunk.join("; "))
   if (outcome.phase !== "Completed" || retentionHold?.reason === "VolumeShrunk") return []
+  if (outcome.reason === "ResultLost") {
+    return Condition.find(before, volumesIntact)?.status === "False"
+      ? []
+      : found("Unknown", outcome.reason, "The manager does not know what the last run saved")
+  }
   return found("True", "Intact", "No volume is empty or much smaller than before")
 }
 

@@ -107,6 +107,32 @@ describe("A volume", () => {
     })
   )
 
+  Test.live("whose only files are excluded is restored from its last snapshot with files", () =>
+    Effect.gen(function* () {
+      const { data, mover } = yield* emptied
+      const [good] = yield* Restic.snapshots(mover.env)
+      writeFileSync(join(data, "pgdata/base/1/last.log"), "crashed")
+      expect(yield* mover.run("preflight backup", { EXCLUDES: "*.log" })).toMatchObject({ exitCode: 50 })
+      const hollow = (yield* Restic.snapshots(mover.env)).at(-1)
+      const later = new Date(Date.now() + 60_000).toISOString()
+      const restored = (claim: string, more: Restic.Environment) =>
+        Effect.map(
+          mover.run("preflight restore", {
+            RESTORE_VOLUME: "data",
+            RESTORE_TARGET: mover.volume(claim),
+            RESTORE_ID: claim,
+            ...more
+          }),
+          ({ result }) => result.restored?.snapshot
+        )
+      expect(yield* restored("latest", {})).toBe(good?.id ?? "")
+      expect(yield* restored("time", { AS_OF: later })).toBe(good?.id ?? "")
+      expect(readFileSync(join(mover.volume("time"), "pgdata/base/1/table"), "utf8")).toBe("rows")
+      expect(yield* restored("id", { SNAPSHOT: hollow?.id })).toBe(hollow?.id ?? "")
+      expect(yield* restored("accepted", { ALLOW_EMPTY: "1" })).toBe(hollow?.id ?? "")
+    })
+  )
+
   Test.live("whose dump has become an empty file shrank, and its last good snapshot is not deleted", () =>
     Effect.gen(function* () {
       const mover = yield* make()

@@ -16,7 +16,7 @@ export interface PretendedMover {
 }
 
 /** Plans each mover. For undefined, the mover saves all volumes within a minute. */
-export type Movers = (mover: PretendedMover) => SimulatedPods.Plan | undefined
+export type Movers = (mover: PretendedMover) => SimulatedPods.PodPlan | undefined
 
 /** The id of the simulated repository. */
 export const repository = "5e".repeat(32)

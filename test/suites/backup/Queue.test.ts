@@ -132,6 +132,61 @@ Virtual.test(
     })
 )
 
+describe("Two Restores into one volume", () => {
+  const into = (name: string) =>
+    Client.create(Restore, {
+      metadata: Virtual.key(name),
+      spec: { backupRef: "shop", targetPVC: "fresh", mode: "Mirror", inUse: "Allow" }
+    })
+  const restoring = (world: Virtual.Virtual) => world.begun().filter(({ operations }) => operations[1] === "restore")
+  const message = "The Restore waits: another Restore writes to PersistentVolumeClaim fresh"
+
+  Virtual.test("take turns, even if they are created at the same time", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("shop")
+      yield* Virtual.rests("shop")
+      yield* Claims.bound(Virtual.namespace, "fresh")
+      world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+      yield* Effect.all([into("one"), into("two")])
+      yield* world.pass("10 seconds")
+      const both = [yield* restored("one"), yield* restored("two")]
+      expect(both.map(({ phase }) => phase).sort()).toEqual(["Pending", "Running"])
+      expect(both.find(({ phase }) => phase === "Pending")?.message).toBe(message)
+      // A Restore that waits for another one keeps no run from its repository.
+      yield* Virtual.annotate("shop", "run", "T")
+      yield* world.pass("4 minutes")
+      expect(restoring(world)).toHaveLength(1)
+      expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running" })
+      yield* world.pass("8 minutes")
+      expect(restoring(world)).toHaveLength(2)
+      for (const name of ["one", "two"]) expect((yield* restored(name)).phase).toBe("Complete")
+    })
+  )
+
+  Virtual.test("take turns if the first one is deleted, and its mover takes time to stop", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("shop")
+      yield* Virtual.rests("shop")
+      yield* Claims.bound(Virtual.namespace, "fresh")
+      world.movers((mover) => ({
+        ...PretendedMover.succeeds(mover, "5 minutes"),
+        stopped: PretendedMover.stopped("50 seconds")
+      }))
+      yield* into("one")
+      yield* world.pass("1 minute")
+      yield* Client.delete(Restore, Virtual.key("one"))
+      yield* into("two")
+      yield* world.pass("40 seconds")
+      expect(restoring(world)).toHaveLength(1)
+      expect(yield* restored("two")).toMatchObject({ phase: "Pending", message })
+      yield* world.pass("1 minute")
+      expect((yield* restored("two")).phase).toBe("Running")
+    })
+  )
+})
+
 Virtual.test("A Restore waits for the mover that creates the repository, and then runs before other movers", (world) =>
   Effect.gen(function* () {
     const manager = yield* world.manage()

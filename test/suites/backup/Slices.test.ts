@@ -142,3 +142,22 @@ Virtual.test("The only manager starts its Jobs at once", (world) =>
     expect(patches(manager)).toBe(0)
   })
 )
+
+Virtual.test("A manager that dies before it starts the clean-up leaves it to the next one", (world) =>
+  Effect.gen(function* () {
+    yield* prepare
+    const red = yield* world.manage({ labelSelector: "team=red" })
+    yield* create("red")
+    yield* world.pass("5 minutes")
+    yield* Virtual.change("red", { spec: { deletionPolicy: "Delete" } })
+    red.cut(({ method, path }) => (method === "PATCH" && path.includes("/jobs/") ? "silent" : "pass"))
+    yield* Client.delete(Backup, Virtual.key("red"))
+    yield* world.pass("10 seconds")
+    yield* red.kill
+    expect((yield* Virtual.jobs).map(({ spec }) => spec?.suspend)).toEqual([true])
+    yield* world.manage({ labelSelector: "team=red" })
+    yield* world.pass("15 minutes")
+    expect(yield* Effect.either(Virtual.get("red"))).toMatchObject({ _tag: "Left", left: { _tag: "NotFound" } })
+    expect(world.begun().at(-1)?.operations).toEqual(["preflight", "delete"])
+  })
+)

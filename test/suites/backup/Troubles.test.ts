@@ -5,11 +5,12 @@ import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Job, Namespace, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Job, Namespace, Pod, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
 import { Duration, Effect } from "effect"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Virtual from "./Virtual.ts"
+import type { VirtualManager } from "./VirtualManager.ts"
 
 Virtual.test("A run may take longer than the start timeout of its mover", (world) =>
   Effect.gen(function* () {
@@ -462,3 +463,95 @@ Virtual.test("Invalid Backups do not affect others", (world) =>
     expect(world.eventReasons("no-source")).toEqual(["SourceNotFound"])
   })
 )
+
+describe("A quota of Jobs", () => {
+  const quota = (jobs: string) =>
+    Client.create(ResourceQuota, { metadata: Virtual.key("jobs"), spec: { hard: { "count/jobs.batch": jobs } } })
+  const refused = {
+    status: "False",
+    reason: "JobRefused",
+    message: expect.stringMatching(/^The API server refuses the mover's Job: .* exceeded quota: jobs, requested: /)
+  }
+  const create = Virtual.create("shop", { retentionPolicy: "30d" })
+
+  Virtual.test("that allows no Job leaves a Backup and a Restore waiting, and the reason names the quota", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* quota("0")
+      yield* world.pass("1 minute")
+      yield* create
+      yield* Claims.bound(Virtual.namespace, "new")
+      const spec = { backupRef: "shop", targetPVC: "new", volume: "app" }
+      yield* Client.create(Restore, { metadata: Virtual.key("again"), spec })
+      yield* world.pass("1 minute")
+      const backup = yield* Virtual.get("shop")
+      expect(backup.status?.phase).toBe("Pending")
+      expect(Virtual.condition(backup, "Ready")).toMatchObject(refused)
+      const restore = yield* Client.get(Restore, Virtual.key("again"))
+      expect(restore.status?.phase).toBe("Pending")
+      expect(restore.status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject(refused)
+      yield* Client.delete(ResourceQuota, Virtual.key("jobs"))
+      yield* Virtual.rests("shop")
+      expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed" })
+    })
+  )
+
+  Virtual.test("that allows one Job keeps the success of the run, and reports that nothing is deleted", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* quota("1")
+      yield* world.pass("1 minute")
+      yield* create
+      yield* world.pass("5 minutes")
+      const backup = yield* Virtual.get("shop")
+      expect(backup.status).toMatchObject({ phase: "Completed", lastRun: { reason: "Succeeded" } })
+      expect(Virtual.condition(backup, "Ready")).toMatchObject({ status: "True" })
+      expect(Virtual.condition(backup, "RetentionApplied")).toMatchObject(refused)
+      yield* Client.delete(ResourceQuota, Virtual.key("jobs"))
+      yield* world.pass("5 minutes")
+      expect(Virtual.condition(yield* Virtual.get("shop"), "RetentionApplied")).toMatchObject({ reason: "Applied" })
+    })
+  )
+})
+
+describe("If the pods of movers are deleted before the manager reads them,", () => {
+  /** The manager lists pods late, and another program deletes each finished pod. */
+  const lose = (world: Virtual.Virtual, manager: VirtualManager, minutes: number) =>
+    Effect.gen(function* () {
+      manager.cut(({ method, path }) => (method === "GET" && path.includes("/pods") ? "late" : "pass"))
+      for (let second = 0; second < 60 * minutes; second++) {
+        yield* world.pass("1 second")
+        for (const { metadata, status } of yield* Virtual.pods) {
+          if (status?.phase !== "Succeeded") continue
+          yield* Effect.ignore(Client.delete(Pod, Virtual.key(metadata.name), { gracePeriodSeconds: 0 }))
+        }
+      }
+    })
+
+  Virtual.test("the state of the volumes is unknown after a run", (world) =>
+    Effect.gen(function* () {
+      const manager = yield* world.manage()
+      yield* Virtual.create("shop")
+      yield* lose(world, manager, 3)
+      const backup = yield* Virtual.get("shop")
+      expect(backup.status).toMatchObject({ phase: "Completed", lastRun: { reason: "ResultLost" } })
+      expect(Virtual.condition(backup, "VolumesIntact")).toMatchObject({ status: "Unknown", reason: "ResultLost" })
+    })
+  )
+
+  Virtual.test("a maintenance without a result has a delay", (world) =>
+    Effect.gen(function* () {
+      const manager = yield* world.manage()
+      yield* Virtual.create("shop", { retentionPolicy: "30d" })
+      yield* world.pass("90 seconds")
+      yield* lose(world, manager, 20)
+      const { maintenance } = yield* Virtual.status("shop")
+      expect(maintenance).toMatchObject({ failures: 1, last: { reason: "ResultLost" } })
+      expect(world.begun().map(({ operations }) => operations[1])).toEqual(["backup", "forget"])
+      expect(world.eventReasons("shop")).toContain("MaintenanceFailed")
+      manager.cut(() => "pass")
+      yield* world.pass("2 hours")
+      expect((yield* Virtual.status("shop")).maintenance).toMatchObject({ failures: 0, last: { reason: "Succeeded" } })
+    })
+  )
+})

@@ -3,7 +3,14 @@ import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import { ConfigMap, Deployment, Job, NetworkPolicy, PodDisruptionBudget } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  ConfigMap,
+  Deployment,
+  Job,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  ResourceQuota
+} from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
@@ -253,3 +260,53 @@ test("A WebApp that takes over the Deployment of its predecessor starts no rollo
     expect(yield* image).toBe("registry.test/web:1")
     expect(yield* condition("ConfigReady")).toMatchObject({ status: "False" })
   }))
+
+describe("A WebApp whose child a quota forbids:", () => {
+  const forbid = (kind: string) =>
+    Effect.zipRight(
+      Client.create(ResourceQuota, { metadata: key, spec: { hard: { [`count/${kind}`]: "0" } } }),
+      TestClock.adjust("30 seconds")
+    )
+  const create = (spec: Omit<Spec, "image">) =>
+    Effect.zipRight(
+      Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", ...spec } }),
+      TestClock.adjust("1 minute")
+    )
+  const refused = { status: "False", reason: "Forbidden", message: expect.stringContaining("exceeded quota: shop") }
+
+  for (const [type, kind, spec] of [
+    ["DisruptionBudgetReady", "poddisruptionbudgets.policy", {}],
+    ["Autoscaled", "horizontalpodautoscalers.autoscaling", { autoscaling: { max: 5 } }]
+  ] as const) {
+    test(`${kind} runs and is Ready, and the condition ${type} has the reason`, () =>
+      Effect.gen(function* () {
+        yield* forbid(kind)
+        yield* create(spec)
+        expect((yield* app).status).toMatchObject({ phase: "Running", readyReplicas: 2, selector: expect.any(String) })
+        expect(yield* condition("Ready")).toMatchObject({ status: "True", reason: "AllReplicasReady" })
+        expect(yield* condition(type)).toMatchObject(refused)
+        yield* Client.delete(ResourceQuota, key)
+        yield* TestClock.adjust("20 minutes")
+        expect((yield* condition(type))?.reason).not.toBe("Forbidden")
+      }))
+  }
+
+  for (const [type, kind, spec, readyReplicas] of [
+    ["NetworkPolicyReady", "networkpolicies.networking.k8s.io", { networkPolicy: { allowFrom: [] } }, 2],
+    ["ServiceReady", "services", {}, 2],
+    ["JobsComplete", "jobs.batch", { jobs: [migrate] }, 0],
+    ["DeploymentReady", "deployments.apps", {}, 0]
+  ] as const) {
+    test(`${kind} is Failed, and the condition ${type} has the reason`, () =>
+      Effect.gen(function* () {
+        yield* forbid(kind)
+        yield* create(spec)
+        expect((yield* app).status).toMatchObject({ phase: "Failed", readyReplicas })
+        for (const each of ["Ready", type]) expect(yield* condition(each)).toMatchObject(refused)
+        expect(yield* condition("Stalled")).toMatchObject({ status: "True", reason: "Forbidden" })
+        yield* Client.delete(ResourceQuota, key)
+        yield* TestClock.adjust("20 minutes")
+        expect((yield* app).status?.phase).toBe("Running")
+      }))
+  }
+})

@@ -41,6 +41,28 @@ const refused = (scene: Scene.Scene, allowFrom: ReadonlyArray<object>) =>
   )
 
 describe.concurrent("spec.networkPolicy", () => {
+  Scene.managed("is written once, also with clients without labels and without exceptions", (scene) =>
+    Effect.gen(function* () {
+      const allowFrom = [
+        { namespaceLabels: {} },
+        { podLabels: {} },
+        { namespace: "a", podLabels: {} },
+        { cidr: "10.0.0.0/8", except: [] }
+      ]
+      yield* Scene.launch(scene, "shop", { image, networkPolicy: { allowFrom } })
+      expect((yield* allowing(scene, 4))?.ingress?.[0]?.from).toEqual([
+        { namespaceSelector: {} },
+        { podSelector: {} },
+        { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "a" } }, podSelector: {} },
+        { ipBlock: { cidr: "10.0.0.0/8" } }
+      ])
+      const { metadata } = yield* policy(scene)
+      yield* Effect.sleep("1 second")
+      yield* Scene.settled(scene, "shop")
+      expect((yield* policy(scene)).metadata.resourceVersion).toBe(metadata.resourceVersion)
+    })
+  )
+
   Scene.managed("allows the port to its clients, and goes with the field", (scene) =>
     Effect.gen(function* () {
       const allowFrom = [
