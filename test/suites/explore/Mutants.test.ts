@@ -10,8 +10,9 @@ import { leaks } from "./Leaks.ts"
 import { memories } from "./Memories.ts"
 import { isBy, type Mutant, storyOf } from "./Mutant.ts"
 import { others } from "./Others.ts"
+import { outages } from "./Outages.ts"
 
-const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors, ...leaks]
+const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors, ...leaks, ...outages]
 
 /** The mutants with a new combination of twin and story. */
 const distinct = mutants.filter(
