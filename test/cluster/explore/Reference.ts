@@ -1,6 +1,7 @@
 /** The run of a story without faults. Explore derives schedules from it, and compares their results with it. */
 import * as Effect from "effect/Effect"
 import type { Broken } from "./Broken.ts"
+import * as Early from "./Early.ts"
 import type { Witness } from "./Evidence.ts"
 import type { Schedule } from "./Fault.ts"
 import * as Left from "./Left.ts"
@@ -154,7 +155,11 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         const { during, rested } = yield* playStep(world, story, schedule, seed)
         const witness = Trace.of(world, actedAt)
         const end = yield* world.moment
-        const broken = [...restless(rested, world.seen), ...Refused.unreported(world.attempts, end.saved)]
+        const broken = [
+          ...restless(rested, world.seen),
+          ...Refused.unreported(world.attempts, end.saved),
+          ...Early.broken(moments, world.attempts)
+        ]
         const { events, sent } = world.director
         const course: Course = {
           start: from,

@@ -33,6 +33,8 @@ export interface Sent {
   readonly body: string | undefined
   /** The name of the process. */
   readonly process: string
+  /** The identifier of the attempt; undefined outside of an attempt. */
+  readonly attempt: string | undefined
   /** The send time in epoch milliseconds. */
   readonly at: number
   /** The status of the response, even of a lost response; undefined before the response. */
@@ -219,23 +221,22 @@ export const make = (hooks: Hooks): Director => {
     base = { requests: sent.length, events: new Map(events) }
   }
 
-  const refused = (entry: Sent, status: number, attempt: string | undefined): Effect.Effect<Response> => {
+  const refused = (entry: Sent, status: number): Effect.Effect<Response> => {
     entry.status = status
-    if (attempt !== undefined) hooks.struck(attempt)
+    if (entry.attempt !== undefined) hooks.struck(entry.attempt)
     return Effect.succeed(answer(status))
   }
 
   /** Fails a request in an outage. The points of the next fault count from the end of the outage. */
-  const unavailable = (entry: Sent, attempt: string | undefined): Effect.Effect<Response> => {
+  const unavailable = (entry: Sent): Effect.Effect<Response> => {
     rebase()
-    return refused(entry, 503, attempt)
+    return refused(entry, 503)
   }
 
   const faulty = (
     owner: Owner,
     request: Request,
     entry: Sent,
-    attempt: string | undefined,
     pass: Effect.Effect<Response, ApiError.Transport | ApiError.Fenced>
   ): Effect.Effect<Response, ApiError.Transport | ApiError.Fenced> => {
     const index = sent.length - 1 - base.requests
@@ -254,13 +255,13 @@ export const make = (hooks: Hooks): Director => {
         return fault.when === "before" ? crash : Effect.zipRight(pass, crash)
       }
       case "LostAnswer":
-        if (attempt !== undefined) hooks.struck(attempt)
+        if (entry.attempt !== undefined) hooks.struck(entry.attempt)
         return Effect.zipRight(pass, broken(request, "ECONNRESET"))
       case "Refused":
-        return refused(entry, fault.status, attempt)
+        return refused(entry, fault.status)
       case "Outage":
         restored = hooks.now() + outage
-        return unavailable(entry, attempt)
+        return unavailable(entry)
       case "ForeignWrite":
         return Effect.zipRight(hooks.foreign(fault.how, entry), pass)
       case "SecondLeader":
@@ -292,10 +293,21 @@ export const make = (hooks: Hooks): Director => {
         const at = hooks.now()
         const { name: process } = owner
         const stale = hooks.views.stale(process)
-        const entry: Sent = { asked, method, path, body, process, at, stale, status: undefined, changed: false }
+        const entry: Sent = {
+          asked,
+          method,
+          path,
+          body,
+          process,
+          attempt,
+          at,
+          stale,
+          status: undefined,
+          changed: false
+        }
         sent.push(entry)
         if (hooks.isEndless(owner)) return Transport.abortable(request, Effect.never)
-        if (isOut) return unavailable(entry, attempt)
+        if (isOut) return unavailable(entry)
         const isWrite = writes(entry)
         const answered = Effect.tap(next.send(request), ({ status }) =>
           Effect.sync(() => {
@@ -313,7 +325,7 @@ export const make = (hooks: Hooks): Director => {
           yield* hooks.write(entry, "after")
           return response
         })
-        return faulty(owner, request, entry, attempt, isWrite ? written : answered)
+        return faulty(owner, request, entry, isWrite ? written : answered)
       })
     const open = (request: Request) =>
       Effect.suspend(() => {

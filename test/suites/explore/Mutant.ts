@@ -57,7 +57,8 @@ export const oracles = {
   left: "nothing that the program created outlives the reconciled objects",
   past: "the end follows from the specs, not from the past",
   refusal: "a refused spec is reported on the object",
-  fiber: "no fiber is left"
+  fiber: "no fiber is left",
+  early: "an attempt that writes Ready no longer changes a child"
 } as const
 
 /** A mutant and its twin. */
