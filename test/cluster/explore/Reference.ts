@@ -49,7 +49,7 @@ export interface Reference {
   readonly rested: boolean
   readonly view: Picture.View
   readonly roots: ReadonlySet<string>
-  readonly steps: ReadonlyArray<Course & StepEnd & { readonly lasting: Witness | undefined }>
+  readonly steps: ReadonlyArray<Course & StepEnd & { readonly lasting: Witness | undefined; readonly faults: boolean }>
   readonly violations: ReadonlyArray<Violations.Violation>
 }
 
@@ -313,7 +313,11 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       view,
       rested,
       roots,
-      steps: ends.map((step, index) => ({ ...step, lasting: witnesses[index] })),
+      steps: ends.map((step, index) => ({
+        ...step,
+        lasting: witnesses[index],
+        faults: story.steps[index]?.faults ?? true
+      })),
       violations
     }
   })

@@ -67,7 +67,9 @@ const faultsIn = ({ events, sent }: Course, roots: ReadonlySet<string>): Readonl
 
 /** Returns all schedules with one fault. */
 export const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
-  steps.flatMap((course, step) => faultsIn(course, roots).map((planned): Schedule => ({ step, faults: [planned] })))
+  steps.flatMap((course, step) =>
+    course.faults ? faultsIn(course, roots).map((planned): Schedule => ({ step, faults: [planned] })) : []
+  )
 
 /**
  * Returns random schedules with two faults, by a seed. The second fault is at a point that the run with only the first fault reaches after

@@ -19,6 +19,7 @@ import {
   lifetime,
   type Mutant,
   plain,
+  remove,
   resize,
   Volume
 } from "./Mutant.ts"
@@ -231,6 +232,27 @@ const once: Mutant = {
   steps: [create(), childDeleted]
 }
 
+const phased = (volume: Volume) => Status.update(volume, { phase: "Created" })
+
+const named: Mutant = {
+  name: "remembers by the name of an object that it has set its phase",
+  oracle: "lasting",
+  fault: "none",
+  mutant: () => {
+    const names = new Set<string>()
+    return [
+      controller((volume) => {
+        const { name } = volume.metadata
+        return names.has(name) || volume.status?.phase !== undefined
+          ? apply(volume, "data")
+          : Effect.tap(phased(volume), () => Effect.sync(() => names.add(name)))
+      })
+    ]
+  },
+  twin: () => [controller((volume) => Effect.zipRight(apply(volume, "data"), phased(volume)))],
+  steps: [create(), remove, { ...create(), name: "create again", faults: false }]
+}
+
 /** The mutants. */
 export const memories: ReadonlyArray<Mutant> = [
   hasGrown,
@@ -240,5 +262,6 @@ export const memories: ReadonlyArray<Mutant> = [
   echo,
   transition,
   memorised,
-  once
+  once,
+  named
 ]
