@@ -5,35 +5,9 @@ import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 import type { Broken } from "./Broken.ts"
 import { keyOf } from "./Trace.ts"
 import * as Wire from "./Wire.ts"
-import type { Moment } from "./World.ts"
+import { type WriteMoment, writtenIn } from "./Writes.ts"
 
 const oracle = "an attempt that writes Ready no longer changes a child"
-
-/** The state before or after a write. */
-interface WriteMoment {
-  readonly sent: Wire.Sent
-  readonly when: "before" | "after"
-  readonly moment: Moment
-}
-
-/** A write that the API server has answered, with its states. */
-interface Written {
-  readonly sent: Wire.Sent
-  /** The places of the states in the order of all states. */
-  readonly from: number
-  readonly to: number
-  readonly before: ReadonlyArray<Json.JsonObject>
-  readonly after: ReadonlyArray<Json.JsonObject>
-}
-
-const writtenIn = (moments: ReadonlyArray<WriteMoment>): ReadonlyArray<Written> =>
-  moments.flatMap(({ moment, sent, when }, to) => {
-    if (when === "before" || !sent.changed) return []
-    const from = moments.findIndex((one) => one.sent === sent)
-    const storage = Wire.storageOf(sent.asked.collection)
-    const objects = ({ saved }: Moment) => saved.storages[storage] ?? []
-    return [{ sent, from, to, before: objects(moments[from]?.moment ?? moment), after: objects(moment) }]
-  })
 
 const find = (objects: ReadonlyArray<Json.JsonObject>, uid: Json.Json | undefined): Json.JsonObject | undefined =>
   objects.find((one) => Json.at(one, "metadata", "uid") === uid)

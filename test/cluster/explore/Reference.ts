@@ -1,5 +1,6 @@
 /** The run of a story without faults. Explore derives schedules from it, and compares their results with it. */
 import * as Effect from "effect/Effect"
+import * as Beats from "./Beats.ts"
 import type { Broken } from "./Broken.ts"
 import * as Early from "./Early.ts"
 import type { Witness } from "./Evidence.ts"
@@ -292,6 +293,13 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
     if (rested && last !== undefined) {
       const kept = Left.undeleted(last.end.saved, story, view)
       violations.push(...Violations.of({ step: steps.length - 1, faults: [] }, kept, last.witness))
+    }
+    // The last step after which the program has an object to reconcile.
+    const busy = steps.findLastIndex(({ end }) => Left.hasRoots(end.saved, view))
+    const resting = steps[busy]
+    if (rested && resting !== undefined) {
+      const { broken, witness } = yield* Beats.broken(story, resting.end, seed + 4_000_000)
+      violations.push(...Violations.of({ step: busy, faults: [] }, broken, witness))
     }
     const known = new Set(violations.map(({ message, oracle }) => `${oracle}\n${message}`))
     const { violations: found, witnesses } =
