@@ -253,6 +253,33 @@ const named: Mutant = {
   steps: [create(), remove, { ...create(), name: "create again", faults: false }]
 }
 
+/** Applies the child once more after a failure, and never again if `isOnce`. */
+const retrying = (isOnce: boolean) => () => {
+  const failed = new Map<string, "open" | "done">()
+  return [
+    controller((volume) => {
+      const { uid } = volume.metadata
+      if (isOnce && failed.get(uid) === "done") return Effect.void
+      return Effect.tapBoth(apply(volume, "data"), {
+        onFailure: () => Effect.sync(() => failed.set(uid, "open")),
+        onSuccess: () =>
+          Effect.sync(() => {
+            if (failed.has(uid)) failed.set(uid, "done")
+          })
+      })
+    })
+  ]
+}
+
+const retired: Mutant = {
+  name: "remembers a failure after its success, and leaves the object alone in later steps",
+  oracle: "recovery",
+  fault: "none",
+  mutant: retrying(true),
+  twin: retrying(false),
+  steps: growth
+}
+
 /** The mutants. */
 export const memories: ReadonlyArray<Mutant> = [
   hasGrown,
@@ -263,5 +290,6 @@ export const memories: ReadonlyArray<Mutant> = [
   transition,
   memorised,
   once,
-  named
+  named,
+  retired
 ]

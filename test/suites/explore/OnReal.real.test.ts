@@ -14,7 +14,7 @@ import { Effect } from "effect"
 import { crashes } from "./Crashes.ts"
 import { errors } from "./Errors.ts"
 import { memories } from "./Memories.ts"
-import { isBy, type Mutant, storyOf, Volume } from "./Mutant.ts"
+import { faultsOf, isBy, type Mutant, storyOf, Volume } from "./Mutant.ts"
 import { others } from "./Others.ts"
 import { outages } from "./Outages.ts"
 import { webapp } from "./Stories.ts"
@@ -51,7 +51,7 @@ const controllers = ["garbage-collector-controller"]
 /** Returns the first schedule that fails on the embedded cluster. */
 const failing = (mutant: Mutant) =>
   Effect.map(
-    Explore.run(storyOf(mutant.mutant, mutant), { faults: mutant.fault === "none" ? [] : [mutant.fault] }),
+    Explore.run(storyOf(mutant.mutant, mutant), { faults: faultsOf(mutant) }),
     ({ violations }) => violations.find(isBy(mutant))?.schedule
   )
 
