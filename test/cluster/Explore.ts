@@ -5,20 +5,18 @@
  * Explore.kind("a Widget survives every fault", Widget, { controllers: [controller], specs: [{ size: 3 }, { size: 5 }] })
  * ```
  */
-import * as Client from "@homeostat/runtime/client/Client"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
-import * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { ControlPlane } from "./envtest/ControlPlane.ts"
-import * as Children from "./explore/Children.ts"
 import * as Explorer from "./explore/Explorer.ts"
 import type { Fault, Schedule } from "./explore/Fault.ts"
+import * as Life from "./explore/Life.ts"
 import * as Message from "./explore/Message.ts"
 import * as OnReal from "./explore/OnReal.ts"
 import * as Replay from "./explore/Replay.ts"
@@ -290,7 +288,7 @@ const explored = { namespace: "default", name: "explored" }
 
 /**
  * Declares a test that explores the life of an object. The test creates it with the first spec, applies each further spec, deletes its
- * children, and deletes it.
+ * children, and deletes it. Without faults, it also creates and deletes a new object of the same name.
  *
  * @example
  * ```ts
@@ -324,24 +322,9 @@ export const kind = <Spec, SpecEncoded, Status, R = Manager.Runtime>(
   options: KindOptions<SpecEncoded, R>,
   timeoutMillis?: number
 ): void => {
-  const { controllers, key = explored, passes, specs, steps = [] } = options
-  const [first, ...others] = specs
-  const all = [
-    step("create", Client.create(kind, { metadata: key, spec: first })),
-    ...others.map((spec, index) =>
-      step(
-        `spec ${index + 2}`,
-        Effect.flatMap(Client.get(Resource.metadataOnly(kind), key), ({ metadata }) =>
-          Client.replace(kind, { metadata, spec } as never)
-        )
-      )
-    ),
-    step("children deleted", Children.remove(kind, key, controllers)),
-    ...steps,
-    step("delete", Client.delete(kind, key))
-  ]
-  const paced = all.map((one) => ({ ...one, passes: one.passes ?? passes }))
-  test(name, story({ ...options, steps: paced }), options, timeoutMillis)
+  const { key = explored } = options
+  const steps = Life.steps(kind, { ...options, key })
+  test(name, story({ ...options, steps }), options, timeoutMillis)
 }
 
 /** The options of {@link states}. */

@@ -7,6 +7,7 @@ const columns: ReadonlyArray<readonly [Fault["_tag"], string]> = [
   ["Crash", "crash"],
   ["LostAnswer", "lost answer"],
   ["Refused", "refused"],
+  ["Outage", "outage"],
   ["ForeignWrite", "other client"],
   ["SecondLeader", "second leader"],
   ["Lag", "late"],

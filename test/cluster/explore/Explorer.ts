@@ -12,9 +12,11 @@ import * as Foreign from "./Foreign.ts"
 import * as Picture from "./Picture.ts"
 import {
   changesOf,
+  failure,
   play as playReference,
   playStep,
   type Reference,
+  recovering,
   restartBroken,
   restarted,
   restless,
@@ -279,7 +281,8 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report, S
     const { depth, isTried, only, pairs, seed } = options
     const known = yield* playReference(story, seed)
     // The run of one schedule reports only its own violations.
-    const violations = known.violations.filter(({ schedule }) => only === undefined || identifier(schedule) === only)
+    const isWanted = ({ schedule }: Violations.Violation) => only === undefined || identifier(schedule) === only
+    const violations = known.violations.filter(isWanted)
     const after = (schedule: Schedule) =>
       Effect.map(play(story, known, schedule, seed), ({ after, fired }) => (fired ? after : nothing))
     const choose = Effect.suspend(() => {
@@ -341,5 +344,12 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report, S
       violations.push(...simple)
       options.progress?.(schedules, simple)
     }
+    // A fault that already breaks a promise in its own step says more.
+    if (
+      violations.length === 0 &&
+      isTried(failure) &&
+      chosen.every(({ faults }) => only === undefined || faults.length === 0)
+    )
+      violations.push(...(yield* recovering(story, known, seed)).filter(isWanted))
     return { violations, schedules, pruned, unreached, tried, trace }
   })

@@ -8,6 +8,8 @@ export type Fault =
   | { readonly _tag: "LostAnswer" }
   /** The API server rejects the request once. */
   | { readonly _tag: "Refused"; readonly status: RefusedStatus }
+  /** The API server is unavailable from this request on, for 30 seconds. */
+  | { readonly _tag: "Outage" }
   /** Another client changes the object directly before the request. */
   | { readonly _tag: "ForeignWrite"; readonly how: ForeignWrite }
   /** The leader is suspended after the request, until another process becomes the leader. */
@@ -98,6 +100,8 @@ const sentence = (fault: Fault): string => {
       return "its answer is lost"
     case "Refused":
       return `the API server answers ${fault.status} once`
+    case "Outage":
+      return "the API server is unavailable for 30 seconds from it on"
     case "ForeignWrite":
       return {
         "other field": "another client first writes another field",

@@ -209,6 +209,12 @@ const fieldsOf = (text: string | undefined): ReadonlyMap<string, string> => {
 const presence = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : text === gone ? "deleted" : "present"
 
+/** Returns the paths of the fields that differ between two objects. */
+export const pathsOf = (one: Json.JsonObject, other: Json.JsonObject): ReadonlyArray<string> => {
+  const [before, after] = [fieldsOf(JSON.stringify(one)), fieldsOf(JSON.stringify(other))]
+  return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path))
+}
+
 /** Returns the differences without the ignored fields. */
 export const differences = (
   expected: Picture,

@@ -1,8 +1,10 @@
 /** The run of a story without faults. Explore derives schedules from it, and compares their results with it. */
 import * as Effect from "effect/Effect"
+import * as Beats from "./Beats.ts"
 import type { Broken } from "./Broken.ts"
+import * as Early from "./Early.ts"
 import type { Witness } from "./Evidence.ts"
-import type { Schedule } from "./Fault.ts"
+import type { Fault, Planned, Schedule } from "./Fault.ts"
 import * as Left from "./Left.ts"
 import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
@@ -48,7 +50,7 @@ export interface Reference {
   readonly rested: boolean
   readonly view: Picture.View
   readonly roots: ReadonlySet<string>
-  readonly steps: ReadonlyArray<Course & StepEnd & { readonly lasting: Witness | undefined }>
+  readonly steps: ReadonlyArray<Course & StepEnd & { readonly lasting: Witness | undefined; readonly faults: boolean }>
   readonly violations: ReadonlyArray<Violations.Violation>
 }
 
@@ -154,7 +156,11 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         const { during, rested } = yield* playStep(world, story, schedule, seed)
         const witness = Trace.of(world, actedAt)
         const end = yield* world.moment
-        const broken = [...restless(rested, world.seen), ...Refused.unreported(world.attempts, end.saved)]
+        const broken = [
+          ...restless(rested, world.seen),
+          ...Refused.unreported(world.attempts, end.saved),
+          ...Early.broken(moments, world.attempts)
+        ]
         const { events, sent } = world.director
         const course: Course = {
           start: from,
@@ -182,6 +188,9 @@ const patience = "1 minute"
 /** The promise about a process that no fault and no restart interrupts. */
 const lastingOracle = "a process that keeps running ends each step as a new process does"
 
+/** The promise about a process that recovers from a fault in each step. */
+const recoveryOracle = "a process that recovers from a failed write in each step ends the steps as a new process does"
+
 /** The run of all steps with one process. */
 interface Lasting {
   readonly violations: ReadonlyArray<Violations.Violation>
@@ -196,8 +205,12 @@ interface Lasting {
 const lasting = (
   story: Story,
   base: World.Moment,
-  steps: ReadonlyArray<StepEnd>,
-  { seed, view }: { readonly seed: number; readonly view: Picture.View }
+  steps: ReadonlyArray<StepEnd & { readonly planned?: ReadonlyArray<Planned> | undefined }>,
+  {
+    oracle = lastingOracle,
+    seed,
+    view
+  }: { readonly oracle?: string; readonly seed: number; readonly view: Picture.View }
 ): Effect.Effect<Lasting> => {
   const witnesses: Array<Witness> = []
   const played = World.run(story, { from: base, seed: seedOf(seed, 0) }, (world) =>
@@ -208,9 +221,14 @@ const lasting = (
         // Each step begins at rest, as after a restart.
         yield* world.settle()
         const since = world.time.clock.unsafeCurrentTimeMillis()
-        let { rested } = yield* playStep(world, story, { step, faults: [] }, seed)
+        let { rested } = yield* playStep(world, story, { step, faults: expected.planned ?? [] }, seed)
         const compared = Effect.map(world.moment, ({ saved }) =>
-          lastingBroken(story, expected, { picture: Picture.of(saved, view), changes: changesOf(world.director.sent) })
+          lastingBroken(
+            story,
+            expected,
+            { picture: Picture.of(saved, view), changes: changesOf(world.director.sent) },
+            oracle
+          )
         )
         if (rested && (yield* compared).length > 0) {
           yield* world.time.pass(patience)
@@ -237,14 +255,46 @@ const lasting = (
 }
 
 /** Returns the broken promises of a process that keeps running, at the end of a step. `expected` is the end with a new process. */
-export const lastingBroken = (story: Story, expected: StepEnd, actual: StepEnd): ReadonlyArray<Broken> => {
+export const lastingBroken = (
+  story: Story,
+  expected: StepEnd,
+  actual: StepEnd,
+  oracle = lastingOracle
+): ReadonlyArray<Broken> => {
   const differences = Picture.differences(expected.picture, actual.picture, story.ignore)
   if (differences.length > 0) {
-    return [{ oracle: lastingOracle, message: Picture.show(differences), objects: Picture.objectsOf(differences) }]
+    return [{ oracle, message: Picture.show(differences), objects: Picture.objectsOf(differences) }]
   }
   return actual.changes === expected.changes
     ? []
-    : [{ oracle: lastingOracle, message: `${showChanges(actual.changes)} instead of ${showChanges(expected.changes)}` }]
+    : [{ oracle, message: `${showChanges(actual.changes)} instead of ${showChanges(expected.changes)}` }]
+}
+
+/** A fault that ends an attempt, and from which a process recovers at once. */
+export const failure: Fault = { _tag: "Refused", status: 500 }
+
+/**
+ * Plays all steps with one process, whose first write in each step fails. Its memory of the failure may harm a later step. Succeeds with
+ * nothing if the process without a failure already breaks a promise.
+ */
+export const recovering = (
+  story: Story,
+  { rested, steps, view, violations }: Reference,
+  seed: number
+): Effect.Effect<ReadonlyArray<Violations.Violation>> => {
+  const [first] = steps
+  if (!rested || !story.lasting || violations.length > 0 || first === undefined) return Effect.succeed([])
+  const last = steps.findLastIndex(({ faults }) => faults)
+  const planned = steps.slice(0, last + 1).map((step) => {
+    const at = step.sent.findIndex(Wire.writes)
+    const sent = step.sent[at]
+    const point = { _tag: "Request", at, text: "", site: "" } as const
+    return { ...step, planned: sent === undefined || !step.faults ? [] : [{ fault: failure, point }] }
+  })
+  return Effect.map(
+    lasting(story, first.start, planned, { oracle: recoveryOracle, seed, view }),
+    ({ violations }) => violations
+  )
 }
 
 /** Runs the story without faults. */
@@ -288,6 +338,13 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       const kept = Left.undeleted(last.end.saved, story, view)
       violations.push(...Violations.of({ step: steps.length - 1, faults: [] }, kept, last.witness))
     }
+    // The last step after which the program has an object to reconcile.
+    const busy = steps.findLastIndex(({ end }) => Left.hasRoots(end.saved, view))
+    const resting = steps[busy]
+    if (rested && resting !== undefined) {
+      const { broken, witness } = yield* Beats.broken(story, resting.end, seed + 4_000_000)
+      violations.push(...Violations.of({ step: busy, faults: [] }, broken, witness))
+    }
     const known = new Set(violations.map(({ message, oracle }) => `${oracle}\n${message}`))
     const { violations: found, witnesses } =
       rested && story.lasting ? yield* lasting(story, base, ends, { seed, view }) : { violations: [], witnesses: [] }
@@ -308,7 +365,11 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       view,
       rested,
       roots,
-      steps: ends.map((step, index) => ({ ...step, lasting: witnesses[index] })),
+      steps: ends.map((step, index) => ({
+        ...step,
+        lasting: witnesses[index],
+        faults: story.steps[index]?.faults ?? true
+      })),
       violations
     }
   })

@@ -17,7 +17,9 @@ import * as Wire from "./Wire.ts"
 
 const statuses: ReadonlyArray<RefusedStatus> = [409, 429, 500, 403]
 
-/** Returns the possible faults of a request. */
+const outage: Fault = { _tag: "Outage" }
+
+/** Returns the possible faults of a request, apart from an outage. */
 const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fault> => {
   const { asked, status } = sent
   const refused = statuses
@@ -46,13 +48,15 @@ const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fa
 /** The requests and the numbers of watch events of a run, or of a part of it. */
 export type Course = Pick<Reference["steps"][number], "events" | "sent">
 
-/** Returns each fault at each point of a course. */
+/** Returns each fault at each point of a course. An outage is only at the first write: an attempt that fails there starts again. */
 const faultsIn = ({ events, sent }: Course, roots: ReadonlySet<string>): ReadonlyArray<Planned> => [
   ...sent.flatMap((one, at) => {
     const site = Wire.siteOf(one)
     const nth = sent.slice(0, at).filter((earlier) => Wire.siteOf(earlier) === site).length
     const point: Point = { _tag: "Request", at, text: Wire.textOf(one), site, nth }
-    return faultsOf(one, roots).map((fault): Planned => ({ fault, point }))
+    const isFirstWrite = at === sent.findIndex(Wire.writes)
+    const faults: ReadonlyArray<Fault> = [...faultsOf(one, roots), ...(isFirstWrite ? [outage] : [])]
+    return faults.map((fault): Planned => ({ fault, point }))
   }),
   ...[...events].flatMap(([watch, count]) =>
     Array.from({ length: count }, (_, at) =>
@@ -63,7 +67,9 @@ const faultsIn = ({ events, sent }: Course, roots: ReadonlySet<string>): Readonl
 
 /** Returns all schedules with one fault. */
 export const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
-  steps.flatMap((course, step) => faultsIn(course, roots).map((planned): Schedule => ({ step, faults: [planned] })))
+  steps.flatMap((course, step) =>
+    course.faults ? faultsIn(course, roots).map((planned): Schedule => ({ step, faults: [planned] })) : []
+  )
 
 /**
  * Returns random schedules with two faults, by a seed. The second fault is at a point that the run with only the first fault reaches after

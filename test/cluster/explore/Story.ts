@@ -15,6 +15,8 @@ export interface Step {
   readonly act: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>
   /** Additional time after the step, besides the time until the cluster is at rest. Default: none. */
   readonly passes?: Duration.DurationInput | undefined
+  /** Whether the step also runs with faults. Default: true. */
+  readonly faults?: boolean | undefined
 }
 
 /** The settings of a manager in an exploration. */

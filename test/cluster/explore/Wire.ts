@@ -10,6 +10,7 @@ import * as Transport from "@homeostat/runtime/client/Transport"
 import { Reconciliation } from "@homeostat/runtime/controller/Reconciliation"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
@@ -21,6 +22,9 @@ import * as Views from "./Views.ts"
 /** The delay of a late event. */
 export const lag = "20 seconds"
 
+/** The duration of an outage, in milliseconds. The retries of one request end before it, and the retries of a reconcile become slow. */
+const outage = 30_000
+
 /** A counted request. */
 export interface Sent {
   readonly asked: Asked
@@ -29,6 +33,8 @@ export interface Sent {
   readonly body: string | undefined
   /** The name of the process. */
   readonly process: string
+  /** The identifier of the attempt; undefined outside of an attempt. */
+  readonly attempt: string | undefined
   /** The send time in epoch milliseconds. */
   readonly at: number
   /** The status of the response, even of a lost response; undefined before the response. */
@@ -65,6 +71,8 @@ export interface Director {
   readonly arm: (faults: ReadonlyArray<Planned>) => void
   /** Returns the number of late events that have not reached a living process. */
   readonly late: () => number
+  /** Returns the end of the last outage, in epoch milliseconds; 0 without an outage. */
+  readonly restored: () => number
   /** Ends the loss of events: the resourceVersion of the watch has expired. Returns whether a watch lost events. */
   readonly expire: () => boolean
   /** Returns the transport of a process. */
@@ -85,6 +93,8 @@ export interface Hooks {
   readonly crash: (owner: Owner) => void
   /** Suspends the process. */
   readonly suspended: (owner: Owner) => void
+  /** Runs for each request of an attempt that a fault makes fail, with the identifier of the attempt. */
+  readonly struck: (attempt: string) => void
   /** Makes a write of another client. */
   readonly foreign: (how: ForeignWrite, sent: Sent) => Effect.Effect<void>
   /** Whether the process no longer gets responses, because it sends requests in a loop without a pause. Runs for each request. */
@@ -93,7 +103,10 @@ export interface Hooks {
   readonly write: (sent: Sent, when: "before" | "after") => Effect.Effect<void>
 }
 
-const uncounted = new Set(["/api/v1/events", "/apis/events.k8s.io/v1/events", "/apis/coordination.k8s.io/v1/leases"])
+/** An outage leaves Leases out, so that the leader stays the same. */
+const leases = "/apis/coordination.k8s.io/v1/leases"
+
+const uncounted = new Set(["/api/v1/events", "/apis/events.k8s.io/v1/events", leases])
 
 /** Whether the requests of a collection count. */
 export const counts = ({ collection, verb }: Asked): boolean =>
@@ -126,7 +139,8 @@ const reasons: { readonly [status: number]: readonly [reason: string, message: s
   409: ["Conflict", "the object has been modified; please apply your changes to the latest version and try again"],
   410: ["Expired", "too old resource version: 1 (2)"],
   429: ["TooManyRequests", "too many requests, please try again later"],
-  500: ["InternalError", "Internal error occurred: etcdserver: request timed out"]
+  500: ["InternalError", "Internal error occurred: etcdserver: request timed out"],
+  503: ["ServiceUnavailable", "the server is currently unable to handle the request"]
 }
 
 const statusOf = (code: number): object => {
@@ -167,6 +181,7 @@ export const observing = ({ now, revision }: Pick<Hooks, "now" | "revision">): D
     views: Views.make(),
     crash: () => undefined,
     suspended: () => undefined,
+    struck: () => undefined,
     foreign: () => Effect.void,
     isEndless: () => false,
     write: () => Effect.void
@@ -184,6 +199,8 @@ export const make = (hooks: Hooks): Director => {
   /** The ends of the watches that missed events. */
   const missing: Array<Deferred.Deferred<void>> = []
   const late = new Set<{ readonly owner: Owner }>()
+  let restored = 0
+  const outageLeft = (): number => Math.max(0, restored - hooks.now())
 
   const due = (matches: (planned: Planned) => boolean): Fault | undefined => {
     const planned = faults[fired.length]
@@ -192,12 +209,29 @@ export const make = (hooks: Hooks): Director => {
     const isAtEntry = planned.point._tag === "Request" && entry !== undefined
     const place = isAtEntry ? { text: textOf(entry), site: siteOf(entry) } : {}
     fired.push({ ...planned, point: { ...planned.point, ...place } })
-    base = { requests: sent.length, events: new Map(events) }
+    rebase()
     return planned.fault
   }
 
   const broken = (request: Request, code: string): Effect.Effect<never, ApiError.Transport> =>
     Effect.fail(Disconnect.make(infoOf(request), "memory", code))
+
+  /** Moves the points of the next fault behind the requests and events so far. */
+  const rebase = (): void => {
+    base = { requests: sent.length, events: new Map(events) }
+  }
+
+  const refused = (entry: Sent, status: number): Effect.Effect<Response> => {
+    entry.status = status
+    if (entry.attempt !== undefined) hooks.struck(entry.attempt)
+    return Effect.succeed(answer(status))
+  }
+
+  /** Fails a request in an outage. The points of the next fault count from the end of the outage. */
+  const unavailable = (entry: Sent): Effect.Effect<Response> => {
+    rebase()
+    return refused(entry, 503)
+  }
 
   const faulty = (
     owner: Owner,
@@ -221,10 +255,13 @@ export const make = (hooks: Hooks): Director => {
         return fault.when === "before" ? crash : Effect.zipRight(pass, crash)
       }
       case "LostAnswer":
+        if (entry.attempt !== undefined) hooks.struck(entry.attempt)
         return Effect.zipRight(pass, broken(request, "ECONNRESET"))
       case "Refused":
-        entry.status = fault.status
-        return Effect.succeed(answer(fault.status))
+        return refused(entry, fault.status)
+      case "Outage":
+        restored = hooks.now() + outage
+        return unavailable(entry)
       case "ForeignWrite":
         return Effect.zipRight(hooks.foreign(fault.how, entry), pass)
       case "SecondLeader":
@@ -248,15 +285,29 @@ export const make = (hooks: Hooks): Director => {
         if (owner.closed) return broken(request, "ECONNREFUSED")
         if (owner.dead) return Transport.abortable(request, Effect.never)
         const asked = askedOf(request)
-        const isCached = asked.verb === "list" && Option.isNone(Context.getOption(fiber.currentContext, Reconciliation))
-        if (!isArmed || !counts(asked) || isCached) return next.send(request)
+        const attempt = Option.getOrUndefined(Context.getOption(fiber.currentContext, Reconciliation))?.id
+        const isCached = asked.verb === "list" && attempt === undefined
+        const isOut = outageLeft() > 0 && asked.collection !== leases
+        if (!isArmed || !counts(asked) || isCached) return isOut ? broken(request, "ECONNREFUSED") : next.send(request)
         const { body, method, path } = request
         const at = hooks.now()
         const { name: process } = owner
         const stale = hooks.views.stale(process)
-        const entry: Sent = { asked, method, path, body, process, at, stale, status: undefined, changed: false }
+        const entry: Sent = {
+          asked,
+          method,
+          path,
+          body,
+          process,
+          attempt,
+          at,
+          stale,
+          status: undefined,
+          changed: false
+        }
         sent.push(entry)
         if (hooks.isEndless(owner)) return Transport.abortable(request, Effect.never)
+        if (isOut) return unavailable(entry)
         const isWrite = writes(entry)
         const answered = Effect.tap(next.send(request), ({ status }) =>
           Effect.sync(() => {
@@ -278,7 +329,7 @@ export const make = (hooks: Hooks): Director => {
       })
     const open = (request: Request) =>
       Effect.suspend(() => {
-        if (owner.closed || owner.dead) return broken(request, "ECONNREFUSED")
+        if (owner.closed || owner.dead || outageLeft() > 0) return broken(request, "ECONNREFUSED")
         const { collection: watch, verb } = askedOf(request)
         return verb === "watch" && !uncounted.has(watch)
           ? Effect.map(next.open(request), (streaming) => counted(owner, request, watch, streaming))
@@ -299,16 +350,22 @@ export const make = (hooks: Hooks): Director => {
         if (!isArmed || part === undefined || isBookmark(part)) return Effect.succeed(part)
         const at = events.get(watch) ?? 0
         events.set(watch, at + 1)
+        const delayed = (delay: Duration.DurationInput) => {
+          const event = { owner }
+          late.add(event)
+          const arrived = Effect.sync(() => late.delete(event))
+          return Transport.abortable(request, Effect.ensuring(Effect.delay(Effect.succeed(part), delay), arrived))
+        }
+        const left = outageLeft()
+        if (left > 0) {
+          rebase()
+          return delayed(left)
+        }
         const fault = due(
           ({ point }) =>
             point._tag === "Event" && point.watch === watch && point.at === at - (base.events.get(watch) ?? 0)
         )
-        if (fault?._tag === "Lag") {
-          const event = { owner }
-          late.add(event)
-          const arrived = Effect.sync(() => late.delete(event))
-          return Transport.abortable(request, Effect.ensuring(Effect.delay(Effect.succeed(part), lag), arrived))
-        }
+        if (fault?._tag === "Lag") return delayed(lag)
         if (fault?._tag !== "Missed") return Effect.succeed(part)
         const end = Deferred.unsafeMake<void>(FiberId.none)
         missing.push(end)
@@ -329,6 +386,7 @@ export const make = (hooks: Hooks): Director => {
       events: new Map(Array.from(events, ([watch, count]) => [watch, count - (base.events.get(watch) ?? 0)]))
     }),
     fired: () => fired,
+    restored: () => restored,
     late: () => [...late].filter(({ owner }) => !owner.dead).length,
     arm: (planned) => {
       isArmed = true
@@ -336,7 +394,8 @@ export const make = (hooks: Hooks): Director => {
       fired = []
       sent = []
       events = new Map()
-      base = { requests: 0, events: new Map() }
+      restored = 0
+      rebase()
     },
     expire: () => {
       const ends = missing.splice(0)

@@ -94,6 +94,9 @@ const mostRetries = 4
 /** How often in a row a cluster without a leader counts as not at rest. The time is longer than a Lease. */
 const mostLeaderless = 24
 
+/** How often in a row a cluster is not at rest because of an attempt with a failed request. The time is longer than its time limit. */
+const mostUnfinished = 26
+
 /** The number of requests at one moment of virtual time after which a process counts as endless. */
 const mostAtOnce = 500
 
@@ -159,6 +162,8 @@ const make = (
     const attempts: Array<Attempt.Attempt> = []
     const requestsBefore = new Map<Attempt.Attempt, number>()
     const retries = Retries.make()
+    /** The running attempts with a request that a fault made fail. */
+    const struck = new Set<string>()
     const roots = new Set(story.controllers.map(({ resource }) => collectionOf(resource)))
     let started = 0
     let missing = 0
@@ -169,6 +174,7 @@ const make = (
       one.owner.dead = true
       one.process.suspend()
       retries.clear()
+      struck.clear()
     }
     let last = { at: 0, requests: 0 }
     let hasEndless = false
@@ -199,6 +205,7 @@ const make = (
       suspended: (owner) => {
         suspended = runningOf(owner)
       },
+      struck: (attempt) => struck.add(attempt),
       foreign: (how, sent) =>
         Effect.when(
           Effect.map(
@@ -236,6 +243,7 @@ const make = (
         attempts.push(kept)
         requestsBefore.set(kept, director.sent.length)
         retries.ended(attempt)
+        struck.delete(attempt.id)
         const { controller, key, outcome } = attempt
         if (outcome._tag === "Failed" && outcome.defect) {
           const message = `${controller} ${key}: ${Cause.pretty(outcome.cause)}`
@@ -270,14 +278,24 @@ const make = (
       let end = time.clock.unsafeCurrentTimeMillis() + longest
       let idle = 0
       let leaderless = 0
-      let isDisturbed = false
+      let unfinished = 0
+      // The retries after an outage take some of the time of the step.
+      let isDisturbed = director.restored() > 0
       while (time.clock.unsafeCurrentTimeMillis() < end) {
         const before = yield* ground.changes
         // An event that arrives during this time may have just arrived.
         const late = director.late()
         yield* time.pass(quiet)
         if (hasEndless || ground.isRestless()) return false
-        if (missing > 0) {
+        const outage = director.restored() - time.clock.unsafeCurrentTimeMillis()
+        if (outage > 0) {
+          yield* time.pass(outage)
+          end += outage
+        } else if (struck.size > 0 && unfinished++ < mostUnfinished) {
+          // An attempt may itself retry the request.
+          idle = 0
+          isDisturbed = true
+        } else if (missing > 0) {
           missing--
           isDisturbed = true
           yield* start

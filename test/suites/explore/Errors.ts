@@ -125,6 +125,32 @@ const restless: Mutant = {
   steps: lifetime
 }
 
+const beatMillis = 60_000
+
+/** Writes the time into the status if the last time is older than a minute. */
+const beating = (isRepeated: boolean) => () => [
+  Controller.make("volumes", {
+    for: Volume,
+    reconcile: (volume) =>
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const { seenAt } = volume.status ?? {}
+        const due = seenAt === undefined ? now : isRepeated ? Date.parse(seenAt) + beatMillis : Number.POSITIVE_INFINITY
+        if (now >= due) yield* Status.update(volume, { seenAt: new Date(now).toISOString() })
+        return Result.requeueAfter(beatMillis)
+      })
+  })
+]
+
+const heartbeat: Mutant = {
+  name: "writes the time into the status each minute",
+  oracle: "rest",
+  fault: "none",
+  mutant: beating(true),
+  twin: beating(false),
+  steps: lifetime
+}
+
 const both = (volume: Volume) => Effect.zipRight(apply(volume, "one"), apply(volume, "two"))
 
 const written = () => [controller(both)]
@@ -180,6 +206,7 @@ export const errors: ReadonlyArray<Mutant> = [
   silent,
   broken,
   restless,
+  heartbeat,
   unled,
   unfenced,
   leaking

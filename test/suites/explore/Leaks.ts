@@ -283,8 +283,33 @@ const missed: Mutant = {
   steps: [{ ...create(), passes: "1 minute" }]
 }
 
+const ready = (volume: Volume) => Status.ready(volume, { reason: "Available", message: "" })
+
+/** Records the size in an annotation of the child. */
+const recorded = (volume: Volume) =>
+  Client.patch(
+    ConfigMap,
+    keyOf(volume, "data"),
+    Patch.merge({ metadata: { annotations: { "example.org/size": String(volume.spec.size) } } })
+  )
+
+const hasty: Mutant = {
+  name: "is Ready before it changes its child",
+  oracle: "early",
+  fault: "none",
+  mutant: () => [controller((volume) => Effect.zipRight(ready(volume), apply(volume, "data")))],
+  twin: () => [
+    controller(
+      (volume) => Effect.all([apply(volume, "data"), ready(volume), recorded(volume)], { discard: true }),
+      [Access.patch(ConfigMap)]
+    )
+  ],
+  steps: [create()]
+}
+
 /** The mutants. */
 export const leaks: ReadonlyArray<Mutant> = [
+  hasty,
   renamed,
   undeleted,
   missed,

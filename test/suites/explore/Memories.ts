@@ -19,6 +19,7 @@ import {
   lifetime,
   type Mutant,
   plain,
+  remove,
   resize,
   Volume
 } from "./Mutant.ts"
@@ -231,6 +232,54 @@ const once: Mutant = {
   steps: [create(), childDeleted]
 }
 
+const phased = (volume: Volume) => Status.update(volume, { phase: "Created" })
+
+const named: Mutant = {
+  name: "remembers by the name of an object that it has set its phase",
+  oracle: "lasting",
+  fault: "none",
+  mutant: () => {
+    const names = new Set<string>()
+    return [
+      controller((volume) => {
+        const { name } = volume.metadata
+        return names.has(name) || volume.status?.phase !== undefined
+          ? apply(volume, "data")
+          : Effect.tap(phased(volume), () => Effect.sync(() => names.add(name)))
+      })
+    ]
+  },
+  twin: () => [controller((volume) => Effect.zipRight(apply(volume, "data"), phased(volume)))],
+  steps: [create(), remove, { ...create(), name: "create again", faults: false }]
+}
+
+/** Applies the child once more after a failure, and never again if `isOnce`. */
+const retrying = (isOnce: boolean) => () => {
+  const failed = new Map<string, "open" | "done">()
+  return [
+    controller((volume) => {
+      const { uid } = volume.metadata
+      if (isOnce && failed.get(uid) === "done") return Effect.void
+      return Effect.tapBoth(apply(volume, "data"), {
+        onFailure: () => Effect.sync(() => failed.set(uid, "open")),
+        onSuccess: () =>
+          Effect.sync(() => {
+            if (failed.has(uid)) failed.set(uid, "done")
+          })
+      })
+    })
+  ]
+}
+
+const retired: Mutant = {
+  name: "remembers a failure after its success, and leaves the object alone in later steps",
+  oracle: "recovery",
+  fault: "none",
+  mutant: retrying(true),
+  twin: retrying(false),
+  steps: growth
+}
+
 /** The mutants. */
 export const memories: ReadonlyArray<Mutant> = [
   hasGrown,
@@ -240,5 +289,7 @@ export const memories: ReadonlyArray<Mutant> = [
   echo,
   transition,
   memorised,
-  once
+  once,
+  named,
+  retired
 ]

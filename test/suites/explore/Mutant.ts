@@ -53,11 +53,13 @@ export const oracles = {
   leader: "only the leader writes",
   defect: "no defect",
   lasting: "a process that keeps running ends each step as a new process does",
+  recovery: "a process that recovers from a failed write in each step ends the steps as a new process does",
   deletion: "a deletion ends",
   left: "nothing that the program created outlives the reconciled objects",
   past: "the end follows from the specs, not from the past",
   refusal: "a refused spec is reported on the object",
-  fiber: "no fiber is left"
+  fiber: "no fiber is left",
+  early: "an attempt that writes Ready no longer changes a child"
 } as const
 
 /** A mutant and its twin. */
@@ -76,6 +78,10 @@ export interface Mutant {
   /** Whether the state at rest depends on the specs only: see `Story`. */
   readonly fromSpecs?: boolean | undefined
 }
+
+/** Returns the faults that reveal a mutant. The failed writes of the promise about recovery belong to no schedule. */
+export const faultsOf = ({ fault, oracle }: Mutant): ReadonlyArray<Fault["_tag"]> =>
+  oracle === "recovery" ? ["Refused"] : fault === "none" ? [] : [fault]
 
 /** Whether a violation is the expected one. */
 export const isBy =

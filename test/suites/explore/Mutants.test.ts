@@ -8,10 +8,11 @@ import { crashes } from "./Crashes.ts"
 import { errors } from "./Errors.ts"
 import { leaks } from "./Leaks.ts"
 import { memories } from "./Memories.ts"
-import { isBy, type Mutant, storyOf } from "./Mutant.ts"
+import { faultsOf, isBy, type Mutant, storyOf } from "./Mutant.ts"
 import { others } from "./Others.ts"
+import { outages } from "./Outages.ts"
 
-const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors, ...leaks]
+const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors, ...leaks, ...outages]
 
 /** The mutants with a new combination of twin and story. */
 const distinct = mutants.filter(
@@ -27,7 +28,7 @@ describe("Explore finds a controller that", () => {
       () =>
         Effect.gen(function* () {
           const story = storyOf(mutant.mutant, mutant)
-          const found = yield* Explore.run(story, { faults: mutant.fault === "none" ? [] : [mutant.fault] })
+          const found = yield* Explore.run(story, { faults: faultsOf(mutant) })
           const shown = found.violations.some(isBy(mutant)) ? "found" : Message.of(story, found)
           expect(shown).toBe("found")
         }),

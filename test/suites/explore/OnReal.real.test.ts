@@ -14,8 +14,9 @@ import { Effect } from "effect"
 import { crashes } from "./Crashes.ts"
 import { errors } from "./Errors.ts"
 import { memories } from "./Memories.ts"
-import { isBy, type Mutant, storyOf, Volume } from "./Mutant.ts"
+import { faultsOf, isBy, type Mutant, storyOf, Volume } from "./Mutant.ts"
 import { others } from "./Others.ts"
+import { outages } from "./Outages.ts"
 import { webapp } from "./Stories.ts"
 
 /** At least one mutant for each fault and each promise. */
@@ -27,6 +28,7 @@ const names = [
   "acts when it sees the transition from one phase to the next",
   "creates its child only once in the life of its process",
   "takes a conflict for success",
+  "stops to retry after the third failure",
   "applies a child by force that its cache does not have",
   "replaces an object without the resourceVersion that it read",
   "dies if another client has deleted the child",
@@ -37,7 +39,7 @@ const names = [
   "starts a fiber that nothing ends"
 ]
 
-const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors].filter(({ name }) =>
+const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors, ...outages].filter(({ name }) =>
   names.includes(name)
 )
 
@@ -49,7 +51,7 @@ const controllers = ["garbage-collector-controller"]
 /** Returns the first schedule that fails on the embedded cluster. */
 const failing = (mutant: Mutant) =>
   Effect.map(
-    Explore.run(storyOf(mutant.mutant, mutant), { faults: mutant.fault === "none" ? [] : [mutant.fault] }),
+    Explore.run(storyOf(mutant.mutant, mutant), { faults: faultsOf(mutant) }),
     ({ violations }) => violations.find(isBy(mutant))?.schedule
   )
 

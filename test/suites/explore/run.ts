@@ -51,6 +51,7 @@ const faults: ReadonlyArray<string> = [
   "Crash",
   "LostAnswer",
   "Refused",
+  "Outage",
   "ForeignWrite",
   "SecondLeader",
   "Lag",
