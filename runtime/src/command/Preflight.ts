@@ -1,5 +1,4 @@
 /** `preflight`: checks the permissions of a manager before it runs. */
-import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,6 +12,7 @@ import * as Build from "./Build.ts"
 import * as Election from "./Election.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
+import * as Output from "./Output.ts"
 import * as Rbac from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
 import * as Webhooks from "./Webhooks.ts"
@@ -67,11 +67,11 @@ export const verb = (program: Rbac.Program & Build.Built) =>
         )
         const isText = settings.output === "text"
         if (isText) {
-          for (const permission of missing) yield* Console.log(Preflight.describe(permission))
+          for (const permission of missing) yield* Output.print(Preflight.describe(permission))
           const remedy = Rbac.remedy(program, settings, missing)
-          if (remedy !== undefined) yield* Console.log(remedy)
+          if (remedy !== undefined) yield* Output.print(remedy)
         }
-        if (!isText) yield* Console.log(JSON.stringify({ server: cluster.server, asked: permissions.length, missing }))
+        if (!isText) yield* Output.print(JSON.stringify({ server: cluster.server, asked: permissions.length, missing }))
         const error = unanswered[0]
         if (error !== undefined) {
           // Unlike `run`, it does not wait for an API server.
@@ -82,7 +82,7 @@ export const verb = (program: Rbac.Program & Build.Built) =>
         const asked = permissions.length
         if (missing.length > 0) return yield* new NotAllowed({ missing: missing.length, asked })
         if (!isText) return
-        for (const hint of Permissions.hints(controllers)) yield* Console.log(`note: ${hint}`)
-        yield* Console.log(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)
+        for (const hint of Permissions.hints(controllers)) yield* Output.print(`note: ${hint}`)
+        yield* Output.print(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)
       })
   })

@@ -56,15 +56,31 @@ describe("The program", () => {
     })
   )
 
-  live("fails with a line if its output cannot be written", () =>
+  live("fails with a line if it cannot write its output", () =>
     Effect.gen(function* () {
       const executable = yield* Binary.path
-      const command = ["sh", "-c", '"$0" crd > /dev/full', executable]
-      const end = yield* Effect.flatMap(Running.start(command, Binary.bare(yield* Directory.make)), (program) =>
-        program.ended("40 seconds")
+      const environment = Binary.bare(yield* Directory.make)
+      yield* each(["crd", "version", "run --help", "--version"], (words) =>
+        Effect.gen(function* () {
+          const program = yield* Running.start(["sh", "-c", `"$0" ${words} > /dev/full`, executable], environment)
+          const stderr = "homeostat: cannot write to standard output: no space left on device\n"
+          expect(yield* program.ended("40 seconds")).toMatchObject({ code: 1, stderr })
+        })
       )
-      const stderr = "homeostat: cannot write to standard output: no space left on device\n"
-      expect(end).toMatchObject({ code: 1, stderr })
+    })
+  )
+
+  live("ends without a line, as after SIGPIPE, if the reader of its output has ended", () =>
+    Effect.gen(function* () {
+      const executable = yield* Binary.path
+      const environment = Binary.bare(yield* Directory.make)
+      yield* each(["crd", "version", "run --help"], (words) =>
+        Effect.gen(function* () {
+          const command = `(sleep 1; "$0" ${words}; echo $? >&2) | true`
+          const program = yield* Running.start(["sh", "-c", command, executable], environment)
+          expect(yield* program.ended("40 seconds")).toMatchObject({ code: 0, stderr: "141\n" })
+        })
+      )
     })
   )
 
