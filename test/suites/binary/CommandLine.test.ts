@@ -523,6 +523,28 @@ describe("An invalid setting of the cluster causes exit code 1 and one line with
       )
     })
   )
+
+  live(
+    "at a server that does not answer, for each command that does not wait for it",
+    () =>
+      Effect.gen(function* () {
+        const server = `https://127.0.0.1:${yield* Port.free}`
+        const home = yield* Directory.make
+        const { certificate } = yield* Certificates.authority
+        const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, server, ca: certificate }))
+        yield* each(["preflight", "preflight -o json", "plan", "plan -o json"], (command) =>
+          Effect.gen(function* () {
+            const end = yield* Binary.run([...command.split(" "), "--kubeconfig", path], Binary.plain(home))
+            expect(end).toMatchObject({ code: 1, stdout: "" })
+            const source = `cannot work on ${server}, from context "envtest" of ${path} (--kubeconfig)`
+            expect(end.stderr).toStartWith(`homeostat: ${source}: `)
+            expect(end.stderr).toEndWith(`connection refused, nothing listens there (${server}, ECONNREFUSED)\n`)
+          })
+        )
+      }),
+    // Each command repeats its first request for some seconds.
+    60_000
+  )
 })
 
 const webToken = (claims: object): string =>
