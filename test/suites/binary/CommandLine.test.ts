@@ -202,7 +202,8 @@ describe("An invalid command line causes exit code 2 and one line with the error
       "unknown flag: --zap-log-level (did you mean --log-level? or see homeostat run --help)"
     ],
     [["crd", "--context", "x"], "unknown flag: --context (see homeostat crd --help)"],
-    [["run", "webapp"], `unexpected argument: "webapp"`],
+    [["run", "webapp"], `unexpected argument: "webapp" (see homeostat run --help)`],
+    [["--leader-elect"], "unknown flag: --leader-elect (write it after a command: homeostat run --leader-elect)"],
     [
       ["rbac", "--service-account", "homeostat"],
       `--service-account: invalid service account: "homeostat" (write it like homeostat-system/homeostat)`
