@@ -75,7 +75,7 @@ export const make = <F extends Flag.Flags, E, R>(
       onRight: ({ deprecated, values, words }): Effect.Effect<void, E | UsageError, R> => {
         const warned = options.logsWarnings ? [] : deprecated
         return Effect.zipRight(
-          Effect.forEach(warned, (warning) => Console.error(`${input.program}: ${warning}`), { discard: true }),
+          Effect.forEach(warned, (warning) => Console.warn(`${input.program}: ${warning}`), { discard: true }),
           options.run(values, words, deprecated)
         )
       }

@@ -324,7 +324,8 @@ describe("An invalid command line causes exit code 2 and one line with the error
 
 live("An error after the flags is a JSON line if the log is JSON", () =>
   Effect.gen(function* () {
-    const environment = Binary.bare(yield* Directory.make)
+    // With FORCE_COLOR, as on a terminal, Bun colours what a program prints with console.error.
+    const environment = { ...Binary.bare(yield* Directory.make), FORCE_COLOR: "1" }
     const cases: ReadonlyArray<readonly [code: number, args: ReadonlyArray<string>, variables: object, msg: string]> = [
       [
         1,
