@@ -120,7 +120,9 @@ live("The verb requests the object from the manager, with a token only from a fi
       expect([error, requests.length]).toEqual([`--token-file: token not found: ${file}`, 0])
     }
     const { error } = yield* ask(() => new Response("ok"), `--token-file=${file}x`)
-    expect(error).toBe(`--token-file: ${file}x cannot be read`)
+    expect(error).toBe(`--token-file: ${file}x does not exist`)
+    const unreadable = yield* ask(() => new Response("ok"), `--token-file=${folder}`)
+    expect(unreadable.error).toStartWith(`--token-file: ${folder} cannot be read (`)
   })
 )
 
