@@ -331,7 +331,7 @@ live("An error after the flags is a JSON line if the log is JSON", () =>
         1,
         ["--kubeconfig=/dev/null"],
         {},
-        "kubeconfig /dev/null has no current-context: name one with --context (there are none)"
+        "kubeconfig /dev/null has no contexts (choose another file, or add one with kubectl config set-context)"
       ],
       [
         2,
@@ -447,7 +447,7 @@ describe("An invalid setting of the cluster causes exit code 1 and one line with
         [
           ["run", "--kubeconfig", bare],
           {},
-          `kubeconfig ${bare} has no current-context: name one with --context (there are none)`
+          `kubeconfig ${bare} has no contexts (choose another file, or add one with kubectl config set-context)`
         ],
         [["run", "--kubeconfig", home], {}, `kubeconfig ${home} (from --kubeconfig) cannot be read:`]
       ]
