@@ -5,7 +5,11 @@ import manifest from "../package.json" with { type: "json" }
 import * as ControllerVerb from "./new/ControllerVerb.ts"
 import * as WebhookVerb from "./new/WebhookVerb.ts"
 
-const named = { name: "bun run new", version: manifest.version, description: "Writes what something new begins with" }
+const named = {
+  name: "bun run new",
+  version: manifest.version,
+  description: "Add a controller to this repository, or webhooks to a controller"
+}
 
 const existing = async () => (await import("./main.ts")).program.controllers
 

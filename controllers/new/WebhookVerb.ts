@@ -85,7 +85,7 @@ const make = (root: string, { name, resource }: Change.Existing) =>
 
 const nextSteps = ({ name, resource: { kind } }: Change.Existing): string =>
   [
-    `The webhooks of ${kind} are there: controllers/${name}/admission.ts, listed in ${Change.mainFile}. Next:`,
+    `Created webhooks for ${kind} in controllers/${name}/admission.ts, and added them to ${Change.mainFile}. Next:`,
     "",
     Templates.columns([
       [`  bun test controllers/${name}/admission.test.ts`, "their tests, on the embedded cluster"],
@@ -93,7 +93,7 @@ const nextSteps = ({ name, resource: { kind } }: Change.Existing): string =>
       ["  bun controllers/main.ts rbac --webhooks", "the permissions that they need"]
     ]),
     "",
-    `Replace the rules in controllers/${name}/admission.ts by your own; docs/webhooks.md goes on from here.`
+    `Replace the rules in controllers/${name}/admission.ts by your own. docs/webhooks.md continues from here.`
   ].join("\n")
 
 /**

@@ -34,8 +34,12 @@ export const EnvVar = Schema.Struct({
   }),
   valueFrom: Schema.optionalWith(
     Schema.Struct({
-      configMapKeyRef: Schema.optionalWith(reference("ConfigMap"), { exact: true }),
-      secretKeyRef: Schema.optionalWith(reference("Secret"), { exact: true }),
+      configMapKeyRef: Schema.optionalWith(reference("ConfigMap"), { exact: true }).annotations({
+        description: "A key of a ConfigMap."
+      }),
+      secretKeyRef: Schema.optionalWith(reference("Secret"), { exact: true }).annotations({
+        description: "A key of a Secret."
+      }),
       fieldRef: Schema.optionalWith(
         Schema.Struct({
           fieldPath: Schema.String.pipe(Schema.maxLength(400), Schema.pattern(podField)).annotations({
@@ -43,7 +47,7 @@ export const EnvVar = Schema.Struct({
           })
         }),
         { exact: true }
-      )
+      ).annotations({ description: "A field of the pod." })
     }).pipe(
       Field.rule({
         // Narrowing accepts this form: objects without `fieldRef` keep their rule.

@@ -192,8 +192,8 @@ export const WebApp = CustomResource.make({
   shortNames: ["wa"],
   categories: ["all"],
   description: "A container image that runs in a number of pods behind a Service of the same name.",
-  spec: Spec,
-  status: Status,
+  spec: Spec.annotations({ description: "The desired state." }),
+  status: Status.annotations({ description: "The observed state, which the controller writes." }),
   columns: [
     { name: "Image", path: ".spec.image" },
     { name: "Replicas", path: ".spec.replicas" },

@@ -31,8 +31,8 @@ const listening =
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.flatMap(Effect.console, (real) => {
       const add = (...parts: ReadonlyArray<unknown>): void => void lines.push(parts.join(" "))
-      const error = (...parts: ReadonlyArray<unknown>) => Effect.sync(() => add(...parts))
-      return Console.withConsole(effect, { ...real, error, unsafe: { ...real.unsafe, error: add } })
+      const warn = (...parts: ReadonlyArray<unknown>) => Effect.sync(() => add(...parts))
+      return Console.withConsole(effect, { ...real, warn, unsafe: { ...real.unsafe, warn: add } })
     })
 
 const about = HashMap.make(["object", "Widget shop/cart"], ["controller", "widgets"], ["attempt", 2])

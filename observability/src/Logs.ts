@@ -9,6 +9,7 @@ import { Span } from "@homeostat/runtime/telemetry/Recording"
 import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Console from "effect/Console"
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
@@ -169,6 +170,13 @@ const events: Logger.Logger<unknown, void> = Logger.make((line) => {
   })
 })
 
+/** Prints lines to standard error with `console.warn`, because Bun colours the lines of `console.error` red. */
+const printed = (logger: Logger.Logger<unknown, string>): Logger.Logger<unknown, void> =>
+  Logger.make((line) => {
+    const services = FiberRefs.getOrDefault(line.context, DefaultServices.currentServices)
+    Context.get(services, Console.Console).unsafe.warn(logger.log(line))
+  })
+
 /**
  * Replaces Effect's default loggers.
  *
@@ -191,7 +199,7 @@ export const layer = (options: {
         loggers.pipe(
           HashSet.remove(Logger.defaultLogger),
           HashSet.remove(Logger.tracerLogger),
-          HashSet.add(Logger.withConsoleError(options.format === "json" ? json : pretty({ colour: options.colour }))),
+          HashSet.add(printed(options.format === "json" ? json : pretty({ colour: options.colour }))),
           HashSet.add(events)
         )
       ),

@@ -355,8 +355,8 @@ export const Backup = CustomResource.make({
   kind: "Backup",
   shortNames: ["bk"],
   description: "Saves volumes to a restic repository on a schedule.",
-  spec: Spec,
-  status: Status,
+  spec: Spec.annotations({ description: "The desired state." }),
+  status: Status.annotations({ description: "The observed state, which the controller writes." }),
   columns: [
     { name: "Source", path: ".spec.source", description: "The source" },
     { name: "Schedule", path: ".spec.schedule", description: "The schedule" },

@@ -26,7 +26,9 @@ const ClaimTemplate = Schema.Struct({
     ),
     storageClassName: optional(text(253), "The StorageClass. Default: that of the cluster."),
     resources: Schema.Struct({
-      requests: Schema.Struct({ storage: Field.Quantity.annotations({ description: "The size, such as 10Gi." }) })
+      requests: Schema.Struct({
+        storage: Field.Quantity.annotations({ description: "The size, such as 10Gi." })
+      }).annotations({ description: "The requested resources." })
     }).annotations({ description: "The size of the volume." })
   }).annotations({ description: "The spec of the claim." })
 })
@@ -117,8 +119,8 @@ export const Restore = CustomResource.make({
   version: "v1",
   kind: "Restore",
   description: "Writes a snapshot of a Backup to a volume, once.",
-  spec: Spec,
-  status: Status,
+  spec: Spec.annotations({ description: "The desired state." }),
+  status: Status.annotations({ description: "The observed state, which the controller writes." }),
   columns: [
     { name: "Backup", path: ".spec.backupRef", description: "The Backup" },
     { name: "Target", path: ".spec.targetPVC", description: "The destination" },

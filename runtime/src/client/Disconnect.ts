@@ -28,6 +28,8 @@ const meanings: { readonly [code: string]: Meaning } = {
   EPIPE: lost("connection lost"),
   ETIMEDOUT: lost("connection timed out"),
   HTTP2StreamReset: lost("the server reset the stream"),
+  // A stream above the last one that GOAWAY names, or REFUSED_STREAM: the server has not processed it.
+  HTTP2RefusedStream: unsent("the server closes the connection, and has not processed the request"),
   HTTP2ProtocolError: lost("connection lost, or the server reset the stream"),
   DEADLINE: lost("no answer in time"),
   ERR_PROXY_TUNNEL: unsent("the proxy has no connection to the server"),
@@ -70,8 +72,9 @@ const codeOf = (error: unknown): string => {
   return "UNKNOWN"
 }
 
+/** Bun adds advice about its fetch to the messages of unusual errors. */
 const wordsOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split("\n", 1)[0] ?? ""
+  (error instanceof Error ? error.message : String(error)).split(/\n|\. For more information, pass /, 1)[0] ?? ""
 
 /**
  * The error with this code on the way to `server`. With an unknown code, the outcome is unknown.

@@ -238,7 +238,7 @@ describe("KubeConfig reports an error in one line for", () => {
     [
       "an empty file",
       () => loadText(""),
-      "kubeconfig DIR/FILE has no current-context: name one with --context (there are none)"
+      "kubeconfig DIR/FILE has no contexts (choose another file, or add one with kubectl config set-context)"
     ],
     [
       "no current context",

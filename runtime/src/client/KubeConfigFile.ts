@@ -85,8 +85,10 @@ const find = <A extends { readonly name: string }>(list: ReadonlyArray<Named<A>>
 const choose = (files: string, parsed: ReadonlyArray<Parsed>, wanted: string | undefined) =>
   Effect.gen(function* () {
     const contexts = parsed.flatMap((file) => file.contexts)
-    const there =
-      contexts.length === 0 ? "there are none" : `there are ${contexts.map(({ value }) => value.name).join(", ")}`
+    if (contexts.length === 0) {
+      return yield* wrong(`${files} has no contexts (choose another file, or add one with kubectl config set-context)`)
+    }
+    const there = `there are ${contexts.map(({ value }) => value.name).join(", ")}`
     const name = wanted ?? parsed.find((file) => file.currentContext !== undefined)?.currentContext
     if (name === undefined) return yield* wrong(`${files} has no current-context: name one with --context (${there})`)
     const context = find(contexts, name)?.value

@@ -32,6 +32,7 @@ describe("Retry", () => {
     FailedToOpenSocket: [true, true, true, true],
     ECONNRESET: [true, true, false, false],
     HTTP2StreamReset: [true, true, false, false],
+    HTTP2RefusedStream: [true, true, true, true],
     DEADLINE: [true, true, false, false],
     EPROTO: [true, true, false, false],
     SOMETHING_NEW: [true, true, false, false],

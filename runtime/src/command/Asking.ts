@@ -1,11 +1,12 @@
 /** Requests to a running manager, at its port of probes. They do not reach the API server. */
-import { FileSystem } from "@effect/platform/FileSystem"
+import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ProxySettings from "../client/ProxySettings.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Text from "../resource/Text.ts"
+import * as FileText from "./FileText.ts"
 import * as Flag from "./Flag.ts"
 import * as Verb from "./Verb.ts"
 
@@ -56,10 +57,9 @@ export const exposure = (url: URL): string | undefined =>
 
 const tokenIn = (path: string) =>
   Effect.gen(function* () {
-    const fs = yield* FileSystem
     const text = yield* Effect.mapError(
-      fs.readFileString(path),
-      () => new NotAnswered({ message: `--token-file: ${path} cannot be read` })
+      FileText.read(path),
+      (problem) => new NotAnswered({ message: `--token-file: ${problem}` })
     )
     const token = text.trim()
     return /^[\x21-\x7e]+$/.test(token)

@@ -8,10 +8,10 @@ import type { FileSystem } from "@effect/platform/FileSystem"
 // The unused parts of BunContext take 20 ms to load at every start.
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FairScheduler from "../manager/FairScheduler.ts"
+import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
 import * as Verdict from "./Verdict.ts"
 
@@ -44,7 +44,7 @@ export const run = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unknown, F
   const selected = Verb.select(named, verbs, process.argv.slice(2))
   const asked = Effect.flatMap(selected, (request) =>
     request._tag === "Print"
-      ? Console.log(request.text)
+      ? Output.print(request.text)
       : request.verb.run({ program: named.name, args: request.args, environment: process.env })
   )
   const signal = endAtSecondSignal(named.name)

@@ -37,11 +37,15 @@ export const flags = {
 /** Whether standard error is a terminal. The check of the device comes first, because `isTTY` on a pipe takes 8 ms at the start. */
 const isTerminal = (): boolean => fstatSync(2).isCharacterDevice() && process.stderr.isTTY === true
 
+/** Whether the user of a terminal accepts colours: see https://no-color.org. */
+export const acceptsColours = ({ NO_COLOR = "", TERM }: Record<string, string | undefined>): boolean =>
+  NO_COLOR === "" && TERM !== "dumb"
+
 /** The settings from the flags, for a program that logs to standard error. */
 export const settingsOf = (
   { logFormat }: Pick<Flag.Values<typeof flags>, "logFormat">,
   { level }: Pick<LogLevels.Levels, "level">
 ): Settings => {
-  const colour = isTerminal()
-  return { format: logFormat ?? (colour ? "pretty" : "json"), level, colour }
+  const isShown = isTerminal()
+  return { format: logFormat ?? (isShown ? "pretty" : "json"), level, colour: isShown && acceptsColours(process.env) }
 }

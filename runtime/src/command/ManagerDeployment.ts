@@ -23,9 +23,14 @@ const environment: Flag.Flag<ReadonlyArray<readonly [name: string, value: string
 
 /** The flags. */
 export const flags = {
-  image: Flag.text("image", {
+  image: Flag.parsed("image", {
     placeholder: "IMAGE",
-    description: "Also print a Deployment with this image, whose entrypoint is the program, and a Service for metrics"
+    description: "Also print a Deployment with this image, whose entrypoint is the program, and a Service for metrics",
+    parse: (text) =>
+      /^\S+$/.test(text)
+        ? Either.right(text)
+        : Either.left(`invalid image: "${text}" (write it like registry.example.com/name:tag)`),
+    otherwise: undefined
   }),
   environment
 } as const
@@ -81,7 +86,10 @@ export const make = (
     metadata: { name: program.name, namespace, labels },
     spec: {
       replicas: 1,
-      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      // Without a Lease, the new pod would work beside the old one.
+      strategy: settings.leaderElect
+        ? { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }
+        : { type: "Recreate" },
       selector: { matchLabels: labels },
       template: {
         metadata: { labels, annotations: { "kubectl.kubernetes.io/default-container": "manager" } },

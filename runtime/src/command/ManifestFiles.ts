@@ -4,6 +4,7 @@ import { FileSystem } from "@effect/platform/FileSystem"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type { Manifest } from "../plan/Manifests.ts"
+import * as FileText from "./FileText.ts"
 import * as ManifestYaml from "./ManifestYaml.ts"
 
 /** A file cannot be used. The message names the flag and the file. */
@@ -13,14 +14,7 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 
 /** The text of a file, or of standard input for `-`. The message of an error names the flag. */
 export const read = (flag: string, path: string): Effect.Effect<string, InvalidFile, FileSystem> =>
-  Effect.gen(function* () {
-    if (path === "-") return yield* Effect.promise(() => Bun.stdin.text())
-    const fs = yield* FileSystem
-    return yield* Effect.mapError(
-      fs.readFileString(path),
-      () => new InvalidFile({ message: `--${flag}: ${path} cannot be read` })
-    )
-  })
+  Effect.mapError(FileText.readOrInput(path), (problem) => new InvalidFile({ message: `--${flag}: ${problem}` }))
 
 const isManifest = (value: unknown): value is Manifest => {
   if (typeof value !== "object" || value === null) return false

@@ -21,7 +21,10 @@ export const verb = (program: Rbac.Program) =>
       "Print CRDs, namespace, service account, roles and, with --image, a Deployment and a Service, for kubectl apply -f -",
     flags: { ...Rbac.flags(program), ...ManagerDeployment.flags, output: Yaml.flag },
     examples: [
-      ["Install everything.", `manifests --image=registry.example.com/${program.name}:1.0 | kubectl apply -f -`],
+      [
+        "Install everything.",
+        `manifests --leader-elect --image=registry.example.com/${program.name}:1.0 | kubectl apply -f -`
+      ],
       ["Print everything except the Deployment, as JSON.", "manifests -o json"]
     ],
     run: (settings) =>

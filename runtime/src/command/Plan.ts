@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
+import * as FirstContact from "../manager/FirstContact.ts"
 import type * as Manager from "../manager/Manager.ts"
 import * as Document from "../plan/Document.ts"
 import * as Plan from "../plan/Plan.ts"
@@ -148,7 +149,10 @@ export const verb = <R, E>(program: Program<R, E>) =>
           dryRuns: settings.server,
           timeout: settings.timeout,
           userAgent: Build.userAgent(program)
-        }).pipe(Effect.provide(Transport.layer(cluster)))
+        }).pipe(
+          Effect.provide(Transport.layer(cluster)),
+          Effect.mapError((error) => FirstContact.rejection(cluster, error))
+        )
         const { build, name, version } = program
         const maker = { name, version, ...(build !== undefined && { commit: build.commit }) }
         const document = Document.of(plan, maker, flagsIn(settings, manifests, namespace))

@@ -1,5 +1,4 @@
 /** `preflight`: checks the permissions of a manager before it runs. */
-import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,14 +12,21 @@ import * as Build from "./Build.ts"
 import * as Election from "./Election.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
+import * as Output from "./Output.ts"
 import * as Rbac from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
 import * as Webhooks from "./Webhooks.ts"
 
 /** A permission is missing. */
-export class NotAllowed extends Data.TaggedError("NotAllowed")<{ readonly missing: number; readonly asked: number }> {
+export class NotAllowed extends Data.TaggedError("NotAllowed")<{
+  readonly missing: number
+  readonly asked: number
+  /** The command that prints the roles with all permissions. */
+  readonly roles: string
+}> {
   override get message(): string {
-    return `${this.missing} of ${this.asked} permissions ${this.missing === 1 ? "is" : "are"} missing`
+    const { asked, missing, roles } = this
+    return `${missing} of ${asked} permissions ${missing === 1 ? "is" : "are"} missing (${roles} prints roles with all of them)`
   }
 }
 
@@ -67,22 +73,22 @@ export const verb = (program: Rbac.Program & Build.Built) =>
         )
         const isText = settings.output === "text"
         if (isText) {
-          for (const permission of missing) yield* Console.log(Preflight.describe(permission))
+          for (const permission of missing) yield* Output.print(Preflight.describe(permission))
           const remedy = Rbac.remedy(program, settings, missing)
-          if (remedy !== undefined) yield* Console.log(remedy)
+          if (remedy !== undefined) yield* Output.print(remedy)
         }
-        if (!isText) yield* Console.log(JSON.stringify({ server: cluster.server, asked: permissions.length, missing }))
-        const error = unanswered[0]
-        if (error !== undefined) {
-          // Unlike `run`, it does not wait for an API server.
-          return yield* error._tag === "Transport" || error._tag === "Unauthorized"
-            ? new FirstContact.Rejected({ ...cluster, reason: error.message })
-            : error
-        }
+        // Unlike `run`, it does not wait for an API server.
+        const [error] = unanswered.map((one) => FirstContact.rejection(cluster, one))
+        // Without all answers, a list of missing permissions would mislead a script.
+        if (error !== undefined) return yield* error
         const asked = permissions.length
-        if (missing.length > 0) return yield* new NotAllowed({ missing: missing.length, asked })
+        if (!isText) yield* Output.print(JSON.stringify({ server: cluster.server, asked, missing }))
+        if (missing.length > 0) {
+          const roles = Rbac.commandOf(program, settings)
+          return yield* new NotAllowed({ missing: missing.length, asked, roles })
+        }
         if (!isText) return
-        for (const hint of Permissions.hints(controllers)) yield* Console.log(`note: ${hint}`)
-        yield* Console.log(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)
+        for (const hint of Permissions.hints(controllers)) yield* Output.print(`note: ${hint}`)
+        yield* Output.print(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)
       })
   })

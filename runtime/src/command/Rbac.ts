@@ -57,15 +57,21 @@ export const argumentsOf = (settings: Omit<Settings, "serviceAccount">): Readonl
   ...(settings.webhooks ? ["--webhooks"] : [])
 ]
 
+/** The command that prints the roles of a manager with these settings, for a shell. */
+export const commandOf = ({ name }: { readonly name: string }, settings: Omit<Settings, "serviceAccount">): string => {
+  const flags = argumentsOf(settings).map((flag) => (/^[\w=.,/-]+$/.test(flag) ? flag : `'${flag}'`))
+  return [name, "rbac", ...flags].join(" ")
+}
+
 /** The command that adds the permissions of a manager, for a shell; undefined if no permission of webhooks is missing. */
 export const remedy = (
-  { name }: { readonly name: string },
+  program: { readonly name: string },
   settings: Omit<Settings, "serviceAccount">,
   missing: ReadonlyArray<Permissions.Permission>
 ): string | undefined => {
   if (!missing.some(({ by }) => by.includes(Permissions.byWebhooks))) return undefined
-  const flags = argumentsOf(settings).map((flag) => (/^[\w=.,/-]+$/.test(flag) ? flag : `'${flag}'`))
-  return `To add the permissions of the webhooks: ${name} rbac ${flags.join(" ")} | kubectl apply -f - (with --service-account, unless the account is ${name}-system/${name})`
+  const { name } = program
+  return `To add the permissions of the webhooks: ${commandOf(program, settings)} | kubectl apply -f - (with --service-account, unless the account is ${name}-system/${name})`
 }
 
 /** The roles and bindings. The Lease is in the namespace of the ServiceAccount, unless a flag names another one. */

@@ -10,6 +10,7 @@ import * as Replay from "../replay/Replay.ts"
 import * as ReplayText from "../replay/Text.ts"
 import * as Text from "../resource/Text.ts"
 import * as Asking from "./Asking.ts"
+import * as FileText from "./FileText.ts"
 import * as Flag from "./Flag.ts"
 import * as Output from "./Output.ts"
 import * as Pause from "./Pause.ts"
@@ -48,14 +49,7 @@ export const idOf = (text: string): Either.Either<string, string> =>
       )
 
 const fileText = (file: string) =>
-  Effect.gen(function* () {
-    if (file === "-") return yield* Effect.promise(() => Bun.stdin.text())
-    const fs = yield* FileSystem
-    return yield* Effect.mapError(
-      fs.readFileString(file),
-      () => new InvalidRecording({ message: `--recording: ${file} cannot be read` })
-    )
-  })
+  Effect.mapError(FileText.readOrInput(file), (problem) => new InvalidRecording({ message: `--recording: ${problem}` }))
 
 /** The text of a recording, from the manager. */
 const fetched = (program: string, settings: Settings, trace: string) =>

@@ -28,7 +28,13 @@ describe("A command line", () => {
   test("with an unknown command fails with the list of commands", () => {
     expect(ask("help", "nothing")).toBe(`wrong: unknown command: "nothing" (must be one of run, stop)`)
     expect(ask("runn")).toBe(`wrong: unknown command: "runn" (must be one of run, stop)`)
-    expect(ask("--max-speed", "3")).toBe(`wrong: unknown command: "--max-speed" (must be one of run, stop)`)
+  })
+
+  test("with a flag before the command fails with its place", () => {
+    for (const args of [["--max-speed", "3", "run"], ["--max-speed=3"]]) {
+      expect(ask(...args)).toBe("wrong: unknown flag: --max-speed (write it after a command: prog run --max-speed)")
+    }
+    expect(ask("-x", "run")).toBe("wrong: unknown flag: -x (see prog --help)")
   })
 
   test("prints help without a command, and wherever `--help` is", () => {

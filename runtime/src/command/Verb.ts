@@ -71,18 +71,11 @@ export const make = <F extends Flag.Flags, E, R>(
   run: (input) =>
     Either.match(Flag.read(options.flags, input, options.words?.most), {
       onLeft: (message): Effect.Effect<void, E | UsageError, R> =>
-        Effect.fail(
-          new UsageError({
-            message: message.replace(/^(unknown flag: \S+)(?: \((.*)\))?$/, (_, problem, hint) => {
-              const see = `see ${input.program} ${name} --help`
-              return `${problem} (${hint === undefined ? see : `${hint} or ${see}`})`
-            })
-          })
-        ),
+        Effect.fail(new UsageError({ message: withHelp(message, `see ${input.program} ${name} --help`) })),
       onRight: ({ deprecated, values, words }): Effect.Effect<void, E | UsageError, R> => {
         const warned = options.logsWarnings ? [] : deprecated
         return Effect.zipRight(
-          Effect.forEach(warned, (warning) => Console.error(`${input.program}: ${warning}`), { discard: true }),
+          Effect.forEach(warned, (warning) => Console.warn(`${input.program}: ${warning}`), { discard: true }),
           options.run(values, words, deprecated)
         )
       }
@@ -94,6 +87,14 @@ export const make = <F extends Flag.Flags, E, R>(
       )
     )
 })
+
+/** The message about an unknown flag or one argument too many, with the command that explains what is possible. */
+const withHelp = (message: string, see: string): string =>
+  message.startsWith("unexpected argument: ")
+    ? `${message} (${see})`
+    : message.replace(/^(unknown flag: \S+)(?: \((.*)\))?$/, (_, problem, hint) =>
+        hint === undefined ? `${problem} (${see})` : `${problem} (${hint} or ${see})`
+      )
 
 /** A program, as its help names it. */
 export interface Named {
@@ -124,7 +125,11 @@ export const select = <E, R>(
   const verb = verbs.find(({ name }) => name === asked)
   const there = verbs.map(({ name }) => name).join(", ")
   const unknown = (word: string) =>
-    Either.left(new UsageError({ message: `unknown command: "${word}" (must be one of ${there})` }))
+    Either.left(
+      new UsageError({
+        message: misplaced(program, verbs, word) ?? `unknown command: "${word}" (must be one of ${there})`
+      })
+    )
   if (word === "help" && verb === undefined && asked !== undefined && !helpWords.has(asked)) return unknown(asked)
   if (word === undefined || args.some((arg, index) => (index === 0 ? helpWords : helpFlags).has(arg))) {
     return Either.right({
@@ -135,6 +140,16 @@ export const select = <E, R>(
   if (word === "--version") return Either.right({ _tag: "Print", text: `${program.name} ${program.version}` })
   if (verb !== undefined) return Either.right({ _tag: "Run", verb, args: rest })
   return unknown(word)
+}
+
+/** The message for a flag in place of the command; undefined for a word. */
+const misplaced = (program: Named, verbs: ReadonlyArray<Any>, word: string): string | undefined => {
+  if (!word.startsWith("-")) return undefined
+  const [flag = ""] = word.split("=", 1)
+  const its = verbs.find(({ flags }) => flags.some(({ name, short }) => [`--${name}`, `-${short}`].includes(flag)))
+  const hint =
+    its === undefined ? `see ${program.name} --help` : `write it after a command: ${program.name} ${its.name} ${flag}`
+  return `unknown flag: ${flag} (${hint})`
 }
 
 type Any = Verb<never, never> | Verb<unknown, unknown>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
+import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
 import * as Verdict from "./Verdict.ts"
 
@@ -23,5 +24,9 @@ describe("The verdict about a command", () => {
     const interrupted = Verdict.interrupted("SIGINT")
     expect(Verdict.of(Exit.void, interrupted)).toEqual({ code: 0 })
     expect(Verdict.of(Exit.fail(new Verb.Logged({ code: 2 })), interrupted)).toEqual({ code: 2 })
+  })
+
+  test("of output whose reader has ended is the code of SIGPIPE, without a line", () => {
+    expect(Verdict.of(Exit.fail(new Output.NotRead()))).toEqual({ code: 141 })
   })
 })

@@ -3,9 +3,10 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
 
-/** The exit code, and the line to print. Without a line the command has succeeded, or the log has the failure. */
+/** The exit code, and the line to print. Without a line the command has succeeded, the log has the failure, or the reader of the output has ended. */
 export interface Verdict {
   readonly code: number
   readonly line?: string
@@ -13,6 +14,9 @@ export interface Verdict {
 
 /** Shells add the number of the signal to 128. */
 const codes: { readonly [signal: string]: number } = { SIGINT: 130, SIGTERM: 143 }
+
+/** 128 and the number of SIGPIPE. */
+const notRead = 141
 
 /** The verdict about a verb that a signal has ended before its work was done. */
 export const interrupted = (signal: string | undefined): Verdict => ({
@@ -29,6 +33,7 @@ export const of = (exit: Exit.Exit<unknown, unknown>, ifInterrupted: Verdict = {
   if (Exit.isSuccess(exit)) return { code: 0 }
   if (Cause.isInterruptedOnly(exit.cause)) return ifInterrupted
   const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
+  if (failure instanceof Output.NotRead) return { code: notRead }
   if (failure instanceof Verb.Logged) return { code: failure.code }
   if (failure instanceof Verb.UsageError) return { code: failure.code ?? 2, line: failure.message }
   if (failure instanceof Error) return { code: 1, line: failure.message }

@@ -1,7 +1,7 @@
 /** `version`: the version and the build of the program. */
-import * as Console from "effect/Console"
 import type * as Build from "./Build.ts"
 import * as Flag from "./Flag.ts"
+import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
 
 /** As text: the name and the version in the first line, then the details of the build. */
@@ -36,5 +36,5 @@ export const verb = (program: Build.Built) =>
       ["Print the version and the build.", "version"],
       ["Print them for a script.", "version -o json"]
     ],
-    run: ({ write }) => Console.log(write(program))
+    run: ({ write }) => Output.print(write(program))
   })

@@ -1,10 +1,9 @@
-import { describe, expect, test } from "bun:test"
+import { describe, expect, spyOn, test } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Asking from "./Asking.ts"
@@ -66,6 +65,14 @@ const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
       (server) => Effect.promise(() => server.stop(true))
     )
     const printed: Array<unknown> = []
+    const capture = (text: unknown, written: (error: null) => void): void => {
+      printed.push(text)
+      written(null)
+    }
+    yield* Effect.acquireRelease(
+      Effect.sync(() => spyOn(process.stdout, "write").mockImplementation(capture as typeof process.stdout.write)),
+      (spy) => Effect.sync(() => spy.mockRestore())
+    )
     const origin = `http://127.0.0.1:${server.port}`
     const ended = yield* Why.verb({ name: "homeostat", version: "0.1.0", description: "" })
       .run({
@@ -73,14 +80,7 @@ const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
         args: ["webapp/shop", "--namespace=x", `--probe-address=${origin}`, ...flags],
         environment: {}
       })
-      .pipe(
-        Console.withConsole({
-          ...(yield* Effect.console),
-          log: (line: unknown) => Effect.sync(() => void printed.push(line))
-        }),
-        Effect.provide(BunFileSystem.layer),
-        Effect.either
-      )
+      .pipe(Effect.provide(BunFileSystem.layer), Effect.either)
     const error = Either.isLeft(ended) ? ended.left : undefined
     return { printed, requests, error: error?.message.replaceAll(origin, "ORIGIN"), tag: error?._tag }
   })
@@ -88,7 +88,7 @@ const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
 live("An answer has no control characters", () =>
   Effect.gen(function* () {
     const { printed } = yield* ask(() => new Response("WebApp x/shop: \u001b[2Jgone\n"))
-    expect(printed).toEqual(["WebApp x/shop: \\u001b[2Jgone"])
+    expect(printed).toEqual(["WebApp x/shop: \\u001b[2Jgone\n"])
   })
 )
 
@@ -120,7 +120,9 @@ live("The verb requests the object from the manager, with a token only from a fi
       expect([error, requests.length]).toEqual([`--token-file: token not found: ${file}`, 0])
     }
     const { error } = yield* ask(() => new Response("ok"), `--token-file=${file}x`)
-    expect(error).toBe(`--token-file: ${file}x cannot be read`)
+    expect(error).toBe(`--token-file: ${file}x does not exist`)
+    const unreadable = yield* ask(() => new Response("ok"), `--token-file=${folder}`)
+    expect(unreadable.error).toStartWith(`--token-file: ${folder} cannot be read (`)
   })
 )
 

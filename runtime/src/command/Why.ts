@@ -2,7 +2,6 @@
  * `why KIND/NAME`: asks a running manager for the history of an object. The answer is the page of `manager/why/Page`. The verb sends no
  * request to the API server.
  */
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as KubeConfig from "../client/KubeConfig.ts"
@@ -10,6 +9,7 @@ import * as Text from "../resource/Text.ts"
 import * as Asking from "./Asking.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
+import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
 
 /** The object that the arguments name: `webapp/shop`, or `webapp shop`. */
@@ -77,7 +77,7 @@ export const verb = (program: Verb.Named) =>
             answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
           )
         )
-        yield* Console.log(Text.printable(text))
+        yield* Output.print(Text.printable(text))
       })
   })
 

@@ -29,5 +29,8 @@ const list = (objects: ReadonlyArray<object>): string =>
   JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }, undefined, 2)
 
 /** Prints objects. */
-export const print = (objects: ReadonlyArray<object>, format: Format): Effect.Effect<void, Output.NotWritten> =>
+export const print = (
+  objects: ReadonlyArray<object>,
+  format: Format
+): Effect.Effect<void, Output.NotWritten | Output.NotRead> =>
   Effect.flatMap(format === "json" ? Effect.sync(() => list(objects)) : documents(objects), Output.print)

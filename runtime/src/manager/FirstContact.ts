@@ -13,7 +13,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import type * as ApiError from "../client/ApiError.ts"
+import * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import type { Cluster } from "../client/Cluster.ts"
 import * as Disconnect from "../client/Disconnect.ts"
@@ -33,6 +33,12 @@ export class Rejected extends Data.TaggedError("Rejected")<{
     return `cannot work on ${this.server}, from ${this.source}: ${this.reason}`
   }
 }
+
+/** The error of a verb that does not wait for an API server. It names the settings if the server does not answer or rejects them. */
+export const rejection = <E>({ server, source }: Pick<Cluster, "server" | "source">, error: E): E | Rejected =>
+  error instanceof ApiError.Transport || error instanceof ApiError.Unauthorized
+    ? new Rejected({ server, source, reason: error.message })
+    : error
 
 /** The timeout of `GET /version`, which takes milliseconds. */
 const timeoutMillis = 5000

@@ -44,7 +44,9 @@ const headOf = ({ action, rollout, subresource, target, verb }: Write): string =
 
 const fieldsOf = ({ action, fields }: Write): ReadonlyArray<string> => {
   if (action !== "change") return []
-  const worth = fields.filter((field) => !isNoise(field))
+  const main = fields.filter((field) => !isNoise(field))
+  // A write without a visible field would look like a mistake of the plan.
+  const worth = main.length === 0 ? fields : main
   const lines = worth.slice(0, mostFields).map(({ from, path, to }) => `${path}: ${shown(from)} -> ${shown(to)}`)
   const rest = worth.length - lines.length
   return rest === 0 ? lines : [...lines, `${counted(rest, "more field")} (-o json)`]

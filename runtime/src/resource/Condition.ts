@@ -29,7 +29,7 @@ export const schema = Schema.Struct({
       /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/
     )
   ).annotations({ description: "The aspect of the object, such as Ready." }),
-  status: Schema.Literal("True", "False", "Unknown"),
+  status: Schema.Literal("True", "False", "Unknown").annotations({ description: "Whether the aspect holds." }),
   observedGeneration: Schema.optionalWith(
     Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({
       description:

@@ -56,15 +56,31 @@ describe("The program", () => {
     })
   )
 
-  live("fails with a line if its output cannot be written", () =>
+  live("fails with a line if it cannot write its output", () =>
     Effect.gen(function* () {
       const executable = yield* Binary.path
-      const command = ["sh", "-c", '"$0" crd > /dev/full', executable]
-      const end = yield* Effect.flatMap(Running.start(command, Binary.bare(yield* Directory.make)), (program) =>
-        program.ended("40 seconds")
+      const environment = Binary.bare(yield* Directory.make)
+      yield* each(["crd", "version", "run --help", "--version"], (words) =>
+        Effect.gen(function* () {
+          const program = yield* Running.start(["sh", "-c", `"$0" ${words} > /dev/full`, executable], environment)
+          const stderr = "homeostat: cannot write to standard output: no space left on device\n"
+          expect(yield* program.ended("40 seconds")).toMatchObject({ code: 1, stderr })
+        })
       )
-      const stderr = "homeostat: cannot write to standard output: no space left on device\n"
-      expect(end).toMatchObject({ code: 1, stderr })
+    })
+  )
+
+  live("ends without a line, as after SIGPIPE, if the reader of its output has ended", () =>
+    Effect.gen(function* () {
+      const executable = yield* Binary.path
+      const environment = Binary.bare(yield* Directory.make)
+      yield* each(["crd", "version", "run --help"], (words) =>
+        Effect.gen(function* () {
+          const command = `(sleep 1; "$0" ${words}; echo $? >&2) | true`
+          const program = yield* Running.start(["sh", "-c", command, executable], environment)
+          expect(yield* program.ended("40 seconds")).toMatchObject({ code: 0, stderr: "141\n" })
+        })
+      )
     })
   )
 
@@ -186,7 +202,8 @@ describe("An invalid command line causes exit code 2 and one line with the error
       "unknown flag: --zap-log-level (did you mean --log-level? or see homeostat run --help)"
     ],
     [["crd", "--context", "x"], "unknown flag: --context (see homeostat crd --help)"],
-    [["run", "webapp"], `unexpected argument: "webapp"`],
+    [["run", "webapp"], `unexpected argument: "webapp" (see homeostat run --help)`],
+    [["--leader-elect"], "unknown flag: --leader-elect (write it after a command: homeostat run --leader-elect)"],
     [
       ["rbac", "--service-account", "homeostat"],
       `--service-account: invalid service account: "homeostat" (write it like homeostat-system/homeostat)`
@@ -307,13 +324,14 @@ describe("An invalid command line causes exit code 2 and one line with the error
 
 live("An error after the flags is a JSON line if the log is JSON", () =>
   Effect.gen(function* () {
-    const environment = Binary.bare(yield* Directory.make)
+    // With FORCE_COLOR, as on a terminal, Bun colours what a program prints with console.error.
+    const environment = { ...Binary.bare(yield* Directory.make), FORCE_COLOR: "1" }
     const cases: ReadonlyArray<readonly [code: number, args: ReadonlyArray<string>, variables: object, msg: string]> = [
       [
         1,
         ["--kubeconfig=/dev/null"],
         {},
-        "kubeconfig /dev/null has no current-context: name one with --context (there are none)"
+        "kubeconfig /dev/null has no contexts (choose another file, or add one with kubectl config set-context)"
       ],
       [
         2,
@@ -429,7 +447,7 @@ describe("An invalid setting of the cluster causes exit code 1 and one line with
         [
           ["run", "--kubeconfig", bare],
           {},
-          `kubeconfig ${bare} has no current-context: name one with --context (there are none)`
+          `kubeconfig ${bare} has no contexts (choose another file, or add one with kubectl config set-context)`
         ],
         [["run", "--kubeconfig", home], {}, `kubeconfig ${home} (from --kubeconfig) cannot be read:`]
       ]
@@ -506,6 +524,28 @@ describe("An invalid setting of the cluster causes exit code 1 and one line with
         })
       )
     })
+  )
+
+  live(
+    "at a server that does not answer, for each command that does not wait for it",
+    () =>
+      Effect.gen(function* () {
+        const server = `https://127.0.0.1:${yield* Port.free}`
+        const home = yield* Directory.make
+        const { certificate } = yield* Certificates.authority
+        const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, server, ca: certificate }))
+        yield* each(["preflight", "preflight -o json", "plan", "plan -o json"], (command) =>
+          Effect.gen(function* () {
+            const end = yield* Binary.run([...command.split(" "), "--kubeconfig", path], Binary.plain(home))
+            expect(end).toMatchObject({ code: 1, stdout: "" })
+            const source = `cannot work on ${server}, from context "envtest" of ${path} (--kubeconfig)`
+            expect(end.stderr).toStartWith(`homeostat: ${source}: `)
+            expect(end.stderr).toEndWith(`connection refused, nothing listens there (${server}, ECONNREFUSED)\n`)
+          })
+        )
+      }),
+    // Each command repeats its first request for some seconds.
+    60_000
   )
 })
 

@@ -33,6 +33,18 @@ test("The printed Deployment has the spec of deploy/base", async () => {
   expect(printed(...image)).toMatchObject({ spec: { template: { metadata: { labels: name } } } })
 })
 
+test("The printed Deployment without --leader-elect stops the old pod before it starts the new one", () => {
+  expect(printed("--image=i")).toMatchObject({ spec: { strategy: { type: "Recreate" } } })
+})
+
+test("The image of the printed Deployment has characters, and no spaces", () => {
+  for (const image of ["", "a b"]) {
+    expect(() => printed(`--image=${image}`)).toThrow(
+      `--image: invalid image: "${image}" (write it like registry.example.com/name:tag)`
+    )
+  }
+})
+
 test("The printed Service has the spec of deploy/base", async () => {
   const file = join(import.meta.dir, "../../../deploy/base/service.yaml")
   const base = load(await Bun.file(file).text()) as { readonly metadata: object; readonly spec: { selector: object } }

@@ -288,7 +288,7 @@ const rows: ReadonlyArray<
     commandLine("run", "--zap-log-level=debug"),
     "unknown flag: --zap-log-level (did you mean --log-level? or see homeostat run --help)"
   ],
-  ["one word too many", commandLine("run", "extra"), 'unexpected argument: "extra"'],
+  ["one word too many", commandLine("run", "extra"), 'unexpected argument: "extra" (see homeostat run --help)'],
   [
     "is none of",
     commandLine("run", "--log-level=loud"),

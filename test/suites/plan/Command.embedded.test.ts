@@ -224,14 +224,17 @@ describe("homeostat plan", () => {
         [["--local", "--server"], "--local and --server: only one is possible"],
         [["-o", "xml"], `--output: invalid value: "xml" (must be one of text, json, markdown)`],
         [["--since", nothing], `--since: ${nothing} is not a plan (write one with plan -o json)`],
-        [["--since", join(home, "missing")], `--since: ${join(home, "missing")} cannot be read`],
+        [["--since", join(home, "missing")], `--since: ${join(home, "missing")} does not exist`],
         [["-f", torn], `--filename: ${torn} is not YAML: `],
         [["-f", nothing], `--filename: ${nothing} has an object without apiVersion, kind and metadata.name`],
         [["-f", empty], `--filename: ${empty} has no objects`],
         [["-f", bare], `--filename: ${bare} has no file in YAML or JSON (.yaml, .yml or .json)`],
         [["-f", "https://127.0.0.1:1/a.yaml"], "--filename: https://127.0.0.1:1/a.yaml is a URL (download it, "],
-        [["-f", join(home, "missing")], `--filename: ${join(home, "missing")} cannot be read`],
-        [["--kubeconfig", config], "GET /version: "]
+        [["-f", join(home, "missing")], `--filename: ${join(home, "missing")} does not exist`],
+        [
+          ["--kubeconfig", config],
+          `cannot work on http://127.0.0.1:1, from context "a" of ${config} (--kubeconfig): GET /version: `
+        ]
       ]
       for (const [args, line] of cases) {
         const end = yield* Binary.run(["plan", ...args], Binary.bare(home))

@@ -124,6 +124,14 @@ describe("The text of a plan", () => {
     for (const line of lines) expect(line.length).toBeLessThan(250)
   })
 
+  test("omits fields that change with every write, unless a write has only these", () => {
+    const some = { path: "status.conditions[Ready].observedGeneration", from: 1, to: 2 }
+    const line = `      ${some.path}: 1 -> 2`
+    const lines = (fields: Write["fields"]) => Text.text(documentOf({ writes: [{ ...status, fields }] })).split("\n")
+    expect(lines([...status.fields, some])).not.toContain(line)
+    expect(lines([some])).toContain(line)
+  })
+
   test("keeps a text of the cluster in its line", () => {
     const forged = "x\nPlan: 0 to create"
     const text = Text.text(

@@ -64,10 +64,13 @@ describe("A missing permission", () => {
         `cannot patch webapps.apps.kubedojo.io/status in namespace ${namespace}, needed by controller webapp: add to a Role there {"apiGroups":["apps.kubedojo.io"],"resources":["webapps/status"],"verbs":["patch"]}`,
         `cannot watch leases.coordination.k8s.io ${account.settings.lease?.name} in namespace ${namespace}, needed by leader election: add to a Role there {"apiGroups":["coordination.k8s.io"],"resources":["leases"],"resourceNames":["${account.settings.lease?.name}"],"verbs":["watch"]}`
       ]
+      const flags = ["--controllers=webapp", "--leader-elect", `--leader-elect-resource-name=${leaseName}`]
+      const lease = `--leader-elect-resource-namespace=${namespace}`
+      const roles = `homeostat rbac --namespace=${namespace} ${flags.join(" ")} ${lease}`
       expect(end).toMatchObject({
         code: 1,
         stdout: `${lines.join("\n")}\n`,
-        stderr: "homeostat: 3 of 69 permissions are missing\n"
+        stderr: `homeostat: 3 of 69 permissions are missing (${roles} prints roles with all of them)\n`
       })
 
       const rules = end.stdout

@@ -96,7 +96,7 @@ describe("homeostat replay", () => {
           [["--save", file], "--save and --break need a trace or --recording"],
           [["--break"], "--save and --break need a trace or --recording"],
           [[created.trace, "--recording", file], "a trace and --recording: only one is possible"],
-          [["--recording", `${file}x`], `--recording: ${file}x cannot be read`],
+          [["--recording", `${file}x`], `--recording: ${file}x does not exist`],
           [
             ["--recording", cluster.admin.kubeconfigPath],
             `--recording: ${cluster.admin.kubeconfigPath}: not a recording: it is not JSON`

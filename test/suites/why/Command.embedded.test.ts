@@ -99,7 +99,7 @@ describe("homeostat why", () => {
       expect(yield* why(home, "webapp/shop", "--probe-address", guarded, "--token-file", `${home}/none`)).toMatchObject(
         {
           code: 1,
-          stderr: `homeostat: --token-file: ${home}/none cannot be read\n`
+          stderr: `homeostat: --token-file: ${home}/none does not exist\n`
         }
       )
       const other = yield* answering(() => new Response("no such page", { status: 404 }))
