@@ -74,19 +74,15 @@ const podsOf = (webApp: string, managers: ReadonlyArray<string>): Selector.Selec
 type From = NonNullable<NonNullable<NonNullable<NetworkPolicy["spec"]>["ingress"]>[number]["from"]>[number]
 
 const fromOf = (peer: typeof Peer.Type, managers: ReadonlyArray<string>): From => {
-  const { cidr, except = [], namespace, namespaceLabels, podLabels, webApp } = peer
-  if (cidr !== undefined) return { ipBlock: { cidr, ...(except.length === 0 ? {} : { except }) } }
+  const { cidr, except, namespace, namespaceLabels, podLabels, webApp } = peer
+  if (cidr !== undefined) return { ipBlock: { cidr, ...(except === undefined ? {} : { except }) } }
   const namespaces = namespace === undefined ? namespaceLabels : { "kubernetes.io/metadata.name": namespace }
-  const pods = webApp !== undefined ? podsOf(webApp, managers) : podLabels && selecting(podLabels)
+  const pods = webApp !== undefined ? podsOf(webApp, managers) : podLabels && { matchLabels: podLabels }
   return {
-    ...(namespaces === undefined ? {} : { namespaceSelector: selecting(namespaces) }),
+    ...(namespaces === undefined ? {} : { namespaceSelector: { matchLabels: namespaces } }),
     ...(pods === undefined ? {} : { podSelector: pods })
   }
 }
-
-/** Without an empty map: the API server drops it, and the controller, which owns the rules alone, would write them again and again. */
-const selecting = (labels: Selector.Labels): Selector.Selector =>
-  Object.keys(labels).length === 0 ? {} : { matchLabels: labels }
 
 interface App extends KubernetesObject {
   readonly spec: { readonly port: number; readonly networkPolicy?: typeof NetworkAccess.Type }

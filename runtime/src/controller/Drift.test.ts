@@ -192,6 +192,25 @@ describe("foreignFields", () => {
     expect(foreignFields({ a: [{ x: [1] }] }, { a: [{ x: [1], y: 1 }] }, [["a"]])).toEqual([])
   })
 
+  test("returns no item from which the server dropped empty values", () => {
+    const intent = [{ namespaceSelector: { matchLabels: {} } }, { ipBlock: { cidr: "10.0.0.0/8", except: [] } }]
+    const stored = [{ namespaceSelector: {} }, { ipBlock: { cidr: "10.0.0.0/8" } }]
+    expect(foreignFields({ from: intent }, { from: stored }, [["from"]])).toEqual([])
+    const rule = (from: Json) => ({ ingress: [{ from, ports: [{ port: 80 }] }] })
+    expect(foreignFields(rule(intent), rule(stored), [["ingress"]])).toEqual([])
+    expect(foreignFields(rule([{ namespaceSelector: {} }]), rule(stored.slice(1)), [["ingress"]])).toHaveLength(1)
+    expect(foreignFields(rule(intent), rule([...stored, { podSelector: {} }]), [["ingress"]])).toHaveLength(1)
+    const foreign = [
+      { ipBlock: { cidr: "0.0.0.0/0" } },
+      { podSelector: {} },
+      { namespaceSelector: { matchLabels: {} } }
+    ]
+    for (const item of foreign.slice(0, 2)) {
+      expect(foreignFields({ from: [{ namespaceSelector: {} }] }, { from: [item] }, [["from"]])).toHaveLength(1)
+    }
+    expect(foreignFields({ from: [intent[1] ?? {}] }, { from: foreign }, [["from"]])).toHaveLength(3)
+  })
+
   test("returns nothing for a place with a single value", () => {
     expect(foreignFields({ a: 1 }, { a: 2 }, [["a"]])).toEqual([])
   })

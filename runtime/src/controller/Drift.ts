@@ -142,11 +142,32 @@ const covers = (want: Json, have: Json | undefined): boolean => {
   return true
 }
 
+/** Whether a server may store an intended value as this one: it may drop empty values inside of the value. */
+const mayBeStored = (want: Json, have: Json | undefined): boolean => {
+  if (isList(want) && isList(have)) {
+    return covers(want, have) || (want.length === have.length && want.every((item, at) => isStored(item, have[at])))
+  }
+  if (!isRecord(want) || !isRecord(have)) return covers(want, have)
+  for (const key in want) {
+    const [value, stored] = [want[key], fieldOf(have, key)]
+    if (value === undefined || (stored === undefined && isEmpty(value))) continue
+    if (!mayBeStored(value, stored)) return false
+  }
+  return true
+}
+
+/** Whether an item may be stored as this one. Its own fields are all there: without one, it is another item. */
+const isStored = (want: Json, have: Json | undefined): boolean => {
+  if (!isRecord(want) || !isRecord(have)) return covers(want, have)
+  const keys = Object.keys(want).filter((key) => want[key] !== undefined)
+  return keys.every((key) => Object.hasOwn(have, key) && mayBeStored(want[key] ?? null, have[key]))
+}
+
 /**
  * Whether an item of a list is the intended one, even with other values. Such an item is not a foreign field.
  */
 const isMeant = (want: Json, item: Json): boolean => {
-  if (covers(want, item)) return true
+  if (covers(want, item) || isStored(want, item)) return true
   if (!isRecord(want) || !isRecord(item)) return false
   const key = mergeKey(want)
   const sameProtocol = want.protocol === undefined || item.protocol === undefined || want.protocol === item.protocol
