@@ -13,7 +13,7 @@ const found: ReadonlyArray<readonly [name: string, story: Story, only: string]> 
   [
     "a Restore names its Job and its start if the process was dead while the Job ran",
     restoreStory,
-    "1/r14.409/r0.crash-before"
+    "1/r15.409/r0.crash-before"
   ],
   ["Explore comes to rest if two watches miss events", webapp, "2/deployments.e1.missed/pods.e1.missed"],
   ["Explore comes to rest if a process dies while an event for it is late", webapp, "3/pods.e2.lag/r0.crash-after"],
