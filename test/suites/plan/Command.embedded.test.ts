@@ -111,11 +111,19 @@ describe("homeostat plan", () => {
         expect(since.stdout).toContain(`  ~ Deployment ${namespace}/shop (apply) rolls 1 pod\n`)
         expect(since.stdout).not.toContain("Only this plan")
 
-        yield* Client.patch(Deployment, { namespace, name: "shop" }, Patch.merge({ spec: { replicas: 3 } }))
+        const deployment = { namespace, name: "shop" }
+        yield* Client.patch(Deployment, deployment, Patch.merge({ spec: { replicas: 3 } }))
+        // The plan compares its read with a later dry run, so the status must be at rest.
+        yield* Managed.eventually(
+          "it scales",
+          Client.get(Deployment, deployment),
+          ({ status }) => status?.readyReplicas === 3
+        )
+        yield* Effect.sleep("1 second")
         const server = yield* plan("--server", "-o", "json")
         const [write] = (JSON.parse(server.stdout) as Document).writes
         expect(write).toMatchObject({ verb: "apply", fields: [{ path: "spec.replicas", from: 3, to: 1 }] })
-        expect((yield* Client.get(Deployment, { namespace, name: "shop" })).spec?.replicas).toBe(3)
+        expect((yield* Client.get(Deployment, deployment)).spec?.replicas).toBe(3)
       })
   )
 
