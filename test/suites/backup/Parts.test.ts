@@ -4,49 +4,13 @@ import { expect } from "bun:test"
 import { BunContext } from "@effect/platform-bun"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment, Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
-import { eventually } from "@homeostat/testkit/Eventually"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import { Effect } from "effect"
-import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
+import * as TwoNodes from "./TwoNodes.ts"
 import * as Virtual from "./Virtual.ts"
-
-const labels = { app: "web" }
-
-/** Creates a Deployment with two claims, each used on a separate node. */
-const apart = (world: Virtual.Virtual) =>
-  Effect.gen(function* () {
-    yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), BunContext.layer)
-    yield* Claims.bound(Virtual.namespace, "left", { node: "node" })
-    yield* Claims.bound(Virtual.namespace, "right", { node: "other" })
-    const template = {
-      metadata: { labels },
-      spec: {
-        containers: [{ name: "web", image: "web" }],
-        volumes: ["left", "right"].map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))
-      }
-    }
-    yield* Client.create(Deployment, {
-      metadata: Virtual.key("web"),
-      spec: { replicas: 0, selector: { matchLabels: labels }, template }
-    })
-    for (const claimName of ["left", "right"]) {
-      yield* Client.create(Pod, {
-        metadata: { ...Virtual.key(`uses-${claimName}`), labels },
-        spec: {
-          containers: [{ name: "web", image: "web" }],
-          volumes: [{ name: "data", persistentVolumeClaim: { claimName } }]
-        }
-      })
-      yield* eventually(
-        "it runs",
-        Client.get(Pod, Virtual.key(`uses-${claimName}`)),
-        ({ status }) => status?.phase === "Running"
-      )
-    }
-  })
 
 const saves = { source: "deployment/web", destination: "s3://bucket", retentionPolicy: "30d" } as const
 
@@ -64,7 +28,7 @@ Virtual.test(
   "The parts of a run are saved one after the other, and old snapshots are deleted after the second part",
   (world) =>
     Effect.gen(function* () {
-      yield* apart(world)
+      yield* TwoNodes.apart(world)
       yield* secret
       yield* world.manage()
       const { metadata } = yield* Virtual.create("web", { ...saves, repository: {} })
@@ -102,7 +66,7 @@ Virtual.test(
   "If the first part could not read some files, the second part is saved, nothing is deleted, and the run is partial",
   (world) =>
     Effect.gen(function* () {
-      yield* apart(world)
+      yield* TwoNodes.apart(world)
       yield* secret
       yield* world.manage()
       world.movers((mover) =>
@@ -138,7 +102,7 @@ Virtual.test(
 
 Virtual.test("If the first part fails, the run fails without a second part", (world) =>
   Effect.gen(function* () {
-    yield* apart(world)
+    yield* TwoNodes.apart(world)
     yield* secret
     yield* world.manage()
     world.movers(() => PretendedMover.ends(42, { reason: "WrongPassword", message: "wrong password" }))
@@ -152,7 +116,7 @@ Virtual.test("If the first part fails, the run fails without a second part", (wo
 
 Virtual.test("A manager that is killed between two parts leaves the second one to the next manager", (world) =>
   Effect.gen(function* () {
-    yield* apart(world)
+    yield* TwoNodes.apart(world)
     yield* secret
     const first = yield* world.manage()
     const { metadata } = yield* Virtual.create("web", { ...saves, repository: {} })

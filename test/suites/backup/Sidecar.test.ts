@@ -1,17 +1,14 @@
 /** Movers beside a sidecar that does not end, as a mesh adds it to each pod of a namespace. */
 import { expect } from "bun:test"
-import { BunContext } from "@effect/platform-bun"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
-import { Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
-import { eventually } from "@homeostat/testkit/Eventually"
-import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import { Effect } from "effect"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
+import * as TwoNodes from "./TwoNodes.ts"
 import * as Virtual from "./Virtual.ts"
 
 type Specified = KubernetesObject & { readonly spec: object }
@@ -54,35 +51,9 @@ const addSidecars = (world: Virtual.Virtual) =>
     })
   })
 
-const labels = { app: "web" }
-
-/** Creates a Deployment whose two claims are used on two nodes, so that a run has two Jobs. */
-const apart = (world: Virtual.Virtual) =>
-  Effect.gen(function* () {
-    yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), BunContext.layer)
-    yield* Claims.bound(Virtual.namespace, "left", { node: "node" })
-    yield* Claims.bound(Virtual.namespace, "right", { node: "other" })
-    const containers = [{ name: "web", image: "web" }]
-    const volumesOf = (...claims: ReadonlyArray<string>) =>
-      claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))
-    yield* Client.create(Deployment, {
-      metadata: Virtual.key("web"),
-      spec: {
-        replicas: 0,
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { containers, volumes: volumesOf("left", "right") } }
-      }
-    })
-    for (const claim of ["left", "right"]) {
-      const key = Virtual.key(`uses-${claim}`)
-      yield* Client.create(Pod, { metadata: { ...key, labels }, spec: { containers, volumes: volumesOf(claim) } })
-      yield* eventually("it runs", Client.get(Pod, key), ({ status }) => status?.phase === "Running")
-    }
-  })
-
 Virtual.test("A run of several Jobs saves all volumes beside a sidecar, and ends each Job", (world) =>
   Effect.gen(function* () {
-    yield* apart(world)
+    yield* TwoNodes.apart(world)
     yield* Virtual.secret("web", {
       RESTIC_PASSWORD: "correct horse",
       AWS_ACCESS_KEY_ID: "key",
