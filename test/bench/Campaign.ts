@@ -6,6 +6,7 @@
  * is not measured. So all managers start from objects that are converged for them, with the same bytes.
  */
 import { Console, Effect } from "effect"
+import * as Disagreement from "./Disagreement.ts"
 import * as Driver from "./Driver.ts"
 import type { Scenario, Size } from "./Scenario.ts"
 
@@ -61,11 +62,14 @@ type Start = (scenario: Scenario, manager: Driver.Manager) => Effect.Effect<Driv
 const starter = ({ managers, site, size }: Options): Start => {
   /** The managers for which the objects are converged. */
   const settled = new Set<Driver.Manager>()
+  /** The manager that wrote last, by the plural of the kind. */
+  const writers = new Map<string, string>()
   const settle = (manager: Driver.Manager) =>
     Effect.gen(function* () {
       if (settled.has(manager)) return
       yield* Console.error(`  seed ${manager.name}`)
-      yield* Driver.run(site, "seed", manager, ["-scenario", "seed", "-headless", "-n", String(size.objects)])
+      const args = ["-scenario", "seed", "-headless", "-n", String(size.objects)]
+      Disagreement.note(writers, manager.name, yield* Driver.run(site, "seed", manager, args))
       settled.add(manager)
     })
 
@@ -77,7 +81,9 @@ const starter = ({ managers, site, size }: Options): Start => {
       const args = [...scenario.args(size), "-n", String(objects)]
       const result = yield* Driver.run(site, scenario.name, manager, args)
       if (scenario.unsettles === true) settled.add(manager)
-      return result
+      const disagreement = scenario.writesNothing === true ? Disagreement.of(writers, manager.name, result) : undefined
+      Disagreement.note(writers, manager.name, result)
+      return disagreement === undefined ? result : yield* new Driver.RunFailed({ message: disagreement })
     })
 }
 

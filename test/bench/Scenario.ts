@@ -18,7 +18,9 @@ export interface Size {
   readonly create: number
   /** The updates of WebApps per second, and the number of seconds. */
   readonly updates: { readonly perSecond: number; readonly seconds: number }
-  /** Makes each scenario short. A quick run shows that everything works, and its numbers are not compared with the limits. */
+  /** Makes each scenario shorter, so that a campaign of all managers takes half an hour. */
+  readonly short: boolean
+  /** Makes each scenario minimal. A quick run shows that everything works, and its numbers are not compared with the limits. */
   readonly quick: boolean
 }
 
@@ -29,8 +31,12 @@ export interface Scenario {
   /** The arguments for the driver. */
   readonly args: (size: Size) => ReadonlyArray<string>
   readonly repeats: number
+  /** The number of runs in a short campaign. Default: none, and the scenario is not a part of it. */
+  readonly shortRepeats?: number
   /** The scenario needs the converged objects. */
   readonly seeded?: boolean
+  /** A write shows that the managers disagree about an object, so the run fails. */
+  readonly writesNothing?: boolean
   /** The scenario leaves objects that are converged only for its manager. */
   readonly unsettles?: boolean
   /** The scenario runs only managers that elect a leader. */
@@ -39,6 +45,10 @@ export interface Scenario {
   readonly driverAlone?: boolean
   readonly measures: ReadonlyArray<Measure>
 }
+
+/** One of three numbers as an argument. */
+const sized = ({ quick, short }: Size, least: string, less: string, all: string): string =>
+  quick ? least : short ? less : all
 
 const created = ({ create }: Size): ReadonlyArray<string> => ["-m", String(create)]
 
@@ -61,8 +71,9 @@ export const all: ReadonlyArray<Scenario> = [
   {
     name: "startup",
     title: "start on an empty cluster",
-    args: ({ quick }) => ["-scenario", "startup", "-runs", quick ? "2" : "10"],
+    args: (size) => ["-scenario", "startup", "-runs", sized(size, "2", "10", "10")],
     repeats: 3,
+    shortRepeats: 3,
     measures: [
       { field: "healthz_median_ms", label: "to `/healthz` 200, ms" },
       { field: "readyz_median_ms", label: "to `/readyz` 200, ms" },
@@ -79,13 +90,6 @@ export const all: ReadonlyArray<Scenario> = [
     measures: creation
   },
   {
-    name: "create-headless",
-    title: "create, Services adopted",
-    args: (size) => ["-scenario", "create", "-headless", ...created(size)],
-    repeats: 3,
-    measures: creation
-  },
-  {
     name: "raw",
     title: "the API server's limit, Services adopted",
     args: (size) => ["-scenario", "raw", "-headless", ...created(size)],
@@ -98,11 +102,22 @@ export const all: ReadonlyArray<Scenario> = [
     ]
   },
   {
+    name: "create-headless",
+    title: "create, Services adopted",
+    args: (size) => ["-scenario", "create", "-headless", ...created(size)],
+    repeats: 3,
+    shortRepeats: 2,
+    seeded: true,
+    measures: creation
+  },
+  {
     name: "cold",
     title: "cold start, all converged",
     args: () => ["-scenario", "cold"],
     repeats: 7,
+    shortRepeats: 3,
     seeded: true,
+    writesNothing: true,
     measures: [
       { field: "ready_s", label: "to `/readyz` 200, s" },
       { field: "reconciled_s", label: "to all reconciled, s" },
@@ -116,8 +131,9 @@ export const all: ReadonlyArray<Scenario> = [
   {
     name: "idle",
     title: "nothing happens",
-    args: ({ quick }) => ["-scenario", "idle", "-idle", quick ? "3s" : "60s"],
+    args: (size) => ["-scenario", "idle", "-idle", sized(size, "3s", "60s", "60s")],
     repeats: 3,
+    shortRepeats: 1,
     seeded: true,
     measures: [
       { field: "cpu_s", label: "CPU of a minute, s" },
@@ -129,8 +145,9 @@ export const all: ReadonlyArray<Scenario> = [
   {
     name: "latency",
     title: "one change at a time",
-    args: ({ quick }) => ["-scenario", "latency", "-probes", quick ? "20" : "300"],
+    args: (size) => ["-scenario", "latency", "-probes", sized(size, "20", "200", "300")],
     repeats: 3,
+    shortRepeats: 1,
     seeded: true,
     unsettles: true,
     measures: [
@@ -148,8 +165,12 @@ export const all: ReadonlyArray<Scenario> = [
   {
     name: "failover",
     title: "the leader goes",
-    args: ({ quick }) => ["-scenario", "failover", "-terms", quick ? "2" : "10", "-kills", quick ? "0" : "3"],
+    args: (size) => [
+      ...["-scenario", "failover"],
+      ...["-terms", sized(size, "2", "6", "10"), "-kills", sized(size, "0", "0", "3")]
+    ],
     repeats: 2,
+    shortRepeats: 1,
     seeded: true,
     unsettles: true,
     elects: true,

@@ -4,7 +4,7 @@ import type { Result } from "./Driver.ts"
 import type { Measure } from "./Scenario.ts"
 
 /** The names of the managers. A ratio is the first divided by the second; the others have no ratio. */
-type Names = readonly [string, string, ...ReadonlyArray<string>]
+export type Names = readonly [string, string, ...ReadonlyArray<string>]
 
 /** A number of Homeostat alone, for which less is better. */
 export type Limited = Pick<Measure, "field" | "label" | "limit">
@@ -113,5 +113,5 @@ const range = (numbers: ReadonlyArray<number>, show = text): string =>
   `(${show(Math.min(...numbers))}–${show(Math.max(...numbers))})`
 
 /** Formats a number with three digits, which is more than its precision. */
-const text = (value: number): string =>
+export const text = (value: number): string =>
   Number.isInteger(value) || Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))

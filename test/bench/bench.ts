@@ -18,6 +18,7 @@ import * as Campaign from "./Campaign.ts"
 import type { Manager } from "./Driver.ts"
 import * as Host from "./Host.ts"
 import * as Options from "./Options.ts"
+import * as Pages from "./Pages.ts"
 import * as Programs from "./Programs.ts"
 import * as Table from "./Table.ts"
 
@@ -43,6 +44,8 @@ const writePids = (cluster: ControlPlane) =>
 interface Part {
   readonly report: string
   readonly isFine: boolean
+  /** The results of all managers, if every run has one. */
+  readonly results?: Omit<Pages.Results, "host">
 }
 
 /**
@@ -84,16 +87,21 @@ const compare = (chosen: Options.Options, homeostat: string, out: string) =>
     const outcomes = yield* Campaign.run({ ...chosen, site, managers })
     const { size } = chosen
     const [first, second, ...others] = managers
+    const names: Table.Names = [first.name, second.name, ...others.map(({ name }) => name)]
     const report = [
-      `${size.objects} converged WebApps with two children each; ${size.create} created at once.`,
+      `${size.objects} converged WebApps with three children each; ${size.create} created at once.`,
       ...managers.map(({ name, command }) => `- ${name}: \`${command.replace(/^\S*\//, "")}\``),
       "",
       ...notes,
-      Table.render(outcomes, [first.name, second.name, ...others.map(({ name }) => name)])
+      Table.render(outcomes, names)
     ].join("\n")
     const isComplete = outcomes.every(({ failures }) => failures.length === 0)
     const above = Table.excessesOf(outcomes, first.name)
-    const part: Part = { report, isFine: isComplete && (size.quick || above.length === 0) }
+    const part: Part = {
+      report,
+      isFine: isComplete && (size.quick || above.length === 0),
+      ...(isComplete && { results: { outcomes, managers: names, size } })
+    }
     return part
   }).pipe(Effect.scoped)
 
@@ -139,6 +147,9 @@ const main = (chosen: Options.Options) =>
     yield* Effect.promise(() => writeFile(join(out, "table.md"), report))
     yield* Console.log(`\n${report}`)
     yield* Console.error(`Kept in ${out}`)
+    const results = parts.find((part) => part.results !== undefined)?.results
+    if (chosen.publish && results === undefined) yield* Console.error("Not published: a run failed")
+    if (chosen.publish && results !== undefined) yield* Effect.promise(() => Pages.write({ ...results, host }))
     return parts.every(({ isFine }) => isFine)
   })
 

@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -82,7 +83,7 @@ func main() {
 
 // cachesSynced is OK once every informer that the controller reads has synced, leader or not.
 func cachesSynced(mgr manager.Manager) healthz.Checker {
-	kinds := []client.Object{&WebApp{}, &appsv1.Deployment{}, &corev1.Service{}}
+	kinds := []client.Object{&WebApp{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}}
 	return func(req *http.Request) error {
 		for _, kind := range kinds {
 			inf, err := mgr.GetCache().GetInformer(req.Context(), kind, cache.BlockUntilSynced(false))

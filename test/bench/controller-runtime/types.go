@@ -28,13 +28,16 @@ type WebAppSpec struct {
 // WebAppStatus is the observed state.
 type WebAppStatus struct {
 	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
-	ReadyReplicas      int32              `json:"readyReplicas"`
-	Replicas           int32              `json:"replicas"`
 	Phase              string             `json:"phase,omitempty"`
+	Replicas           int32              `json:"replicas"`
+	UpdatedReplicas    int32              `json:"updatedReplicas"`
+	ReadyReplicas      int32              `json:"readyReplicas"`
+	AvailableReplicas  int32              `json:"availableReplicas"`
+	Selector           string             `json:"selector,omitempty"`
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// WebApp is a Deployment plus a Service.
+// WebApp is a Deployment, its Service and its PodDisruptionBudget.
 type WebApp struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

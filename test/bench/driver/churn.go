@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,8 +103,7 @@ func (b *bench) churn(ctx context.Context) (result, error) {
 	}
 	own := b.kube.ownCounts()
 	p0, _ := m.progress(ctx, b.controller)
-	// The peak of the first pass is that of cold: forget it.
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", m.pid()), []byte("5"), 0); err != nil {
+	if err := m.forgetPeak(); err != nil {
 		return nil, err
 	}
 	u0, h0 := procUsage(m.pid()), b.machineNow()

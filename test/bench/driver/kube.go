@@ -15,6 +15,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -298,7 +299,11 @@ func (k *kube) ownCounts() map[requestKey]float64 {
 	return out
 }
 
-// serverCounts reads apiserver_request_total for the three kinds, per verb, and the number of 409 answers.
+// unrelated are the kinds whose writes are no work on a WebApp. kube-apiserver writes IPAddresses itself.
+var unrelated = []string{"events", "ipaddresses", "leases", "namespaces", "selfsubjectrulesreviews"}
+
+// serverCounts reads apiserver_request_total per verb, and the number of 409 answers: the requests for WebApps and their
+// children, and the writes of all other kinds, which may be children that kinds lacks.
 func (k *kube) serverCounts(ctx context.Context) (map[requestKey]float64, float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.base+"/metrics", nil)
 	if err != nil {
@@ -312,9 +317,8 @@ func (k *kube) serverCounts(ctx context.Context) (map[requestKey]float64, float6
 	counts, conflicts := map[requestKey]float64{}, 0.0
 	err = eachSample(res.Body, "apiserver_request_total", func(labels map[string]string, v float64) {
 		what := labels["resource"]
-		switch what {
-		case "webapps", "deployments", "services":
-		default:
+		isKind := slices.ContainsFunc(kinds, func(kind [2]string) bool { return kind[0] == what })
+		if !isKind && (!isWrite(labels["verb"]) || slices.Contains(unrelated, what)) {
 			return
 		}
 		if labels["code"] == "409" {
@@ -375,6 +379,9 @@ func deployPath(ns, name string) string {
 	return "/apis/apps/v1/namespaces/" + ns + "/deployments/" + name
 }
 func servicePath(ns, name string) string { return "/api/v1/namespaces/" + ns + "/services/" + name }
+func budgetPath(ns, name string) string {
+	return "/apis/policy/v1/namespaces/" + ns + "/poddisruptionbudgets/" + name
+}
 
 // available is the status that kube-controller-manager would end at.
 func available(gen, replicas int64) string {

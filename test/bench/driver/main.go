@@ -55,7 +55,7 @@ func main() {
 	flag.StringVar(&b.electArgs, "elect-args", "--leader-elect", "arguments that turn leader election on")
 	flag.StringVar(&b.leaseNS, "lease-namespace", "default", "namespace of the Lease")
 	flag.StringVar(&b.leaseName, "lease-name", "webapp-controller.apps.kubedojo.io", "name of the Lease")
-	flag.IntVar(&b.n, "n", 10000, "converged WebApps (seed, cold, latency, failover, idle, churn); only a label elsewhere")
+	flag.IntVar(&b.n, "n", 10000, "converged WebApps (seed, create, cold, latency, failover, idle, churn); only a label elsewhere")
 	flag.IntVar(&b.m, "m", 2000, "WebApps to create (create, raw)")
 	flag.IntVar(&b.probes, "probes", 300, "probes of each sort (latency)")
 	flag.IntVar(&b.terms, "terms", 10, "SIGTERM hand-overs (failover)")

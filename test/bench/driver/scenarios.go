@@ -112,6 +112,11 @@ func (b *bench) seed(ctx context.Context) (result, error) {
 		return nil, err
 	}
 	defer m.stop()
+	before, _, err := b.kube.serverCounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := b.kube.ownCounts()
 	t0, made := time.Now(), 0
 	err = parallel(ctx, b.n, 16, func(ctx context.Context, i int) error {
 		if have[keyOf(b.prefix, i)] {
@@ -144,7 +149,13 @@ func (b *bench) seed(ctx context.Context) (result, error) {
 	if err, _ := p.err.Load().(error); err != nil {
 		return nil, fmt.Errorf("pump: %w", err)
 	}
-	return result{"created": made, "seconds": secs(took), "per_s": round(float64(made)/took.Seconds(), 0)}, nil
+	after, _, err := b.kube.serverCounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := result{"created": made, "seconds": secs(took), "per_s": round(float64(made)/took.Seconds(), 0)}
+	requests(r, before, after, own, b.kube.ownCounts())
+	return r, nil
 }
 
 // cold: everything exists and is converged; how long and how dear is a start until every object was reconciled once?
@@ -155,6 +166,10 @@ func (b *bench) cold(ctx context.Context) (result, error) {
 		return nil, err
 	}
 	own := b.kube.ownCounts()
+	version, err := b.kube.version(ctx)
+	if err != nil {
+		return nil, err
+	}
 	h0 := b.machineNow()
 	m, err := b.startManager()
 	if err != nil {
@@ -180,9 +195,11 @@ func (b *bench) cold(ctx context.Context) (result, error) {
 	r["ready_s"], r["reconciled_s"], r["reconciles"], r["reconcile_errors"] = secs(ready), secs(all), p.reconciles, p.errors
 	r["cpu_s"], r["cpu_s_after_5s"] = round(u.CPU, 2), round(steady.CPU, 2)
 	r["peak_rss_mib"], r["rss_5s_mib"] = round(steady.Peak, 1), round(steady.RSS, 1)
-	requests(r, before, after, own, b.kube.ownCounts())
 	b.since(r, h0, h1, u.CPU)
-	return r, nil
+	if writes, _ := requests(r, before, after, own, b.kube.ownCounts()); writes > 0 {
+		r["written"], err = b.kube.written(ctx, version)
+	}
+	return r, err
 }
 
 // part is how many WebApps are the first and the last ones of create, which have the manager for themselves: programs that compile
@@ -214,12 +231,12 @@ func (b *bench) create(ctx context.Context) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := b.readyManager(ctx)
+	m, err := b.settledManager(ctx, 2*time.Second)
 	if err != nil {
 		return nil, err
 	}
 	defer m.stop()
-	if err := m.waitQuiet(ctx, b.controller, 2*time.Second); err != nil {
+	if err := m.forgetPeak(); err != nil {
 		return nil, err
 	}
 	before, conflicts0, err := b.kube.serverCounts(ctx)
@@ -257,7 +274,7 @@ func (b *bench) create(ctx context.Context) (result, error) {
 	}
 	u1 := procUsage(m.pid())
 	h1 := b.machineNow()
-	for _, kind := range [][2]string{{"deployments", "/apis/apps/v1/deployments"}, {"services", "/api/v1/services"}} {
+	for _, kind := range kinds[1:] {
 		n, err := b.countNames(ctx, kind[0], kind[1], prefix)
 		if err != nil {
 			return nil, err

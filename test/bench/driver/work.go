@@ -15,7 +15,6 @@ import (
 const (
 	nNamespaces = 20
 	managedBy   = "webapp-controller"
-	finalizer   = "apps.kubedojo.io/finalizer"
 	image       = "app:1"
 )
 
@@ -219,13 +218,17 @@ func (b *bench) countNames(ctx context.Context, what, path, prefix string) (int,
 	return n, err
 }
 
-// clean removes every object of the prefix (without a manager, so finalizers are taken off by hand).
+// kinds are those that the managers write, and the path of each.
+var kinds = [][2]string{
+	{"webapps", crdBase + "/webapps"}, {"deployments", "/apis/apps/v1/deployments"}, {"services", "/api/v1/services"},
+	{"poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets"},
+}
+
+// clean removes every object of the prefix.
 func (b *bench) clean(ctx context.Context, prefix string) (int, error) {
 	var keys []object
 	seen := map[string]bool{}
-	for _, l := range [][2]string{
-		{"webapps", crdBase + "/webapps"}, {"deployments", "/apis/apps/v1/deployments"}, {"services", "/api/v1/services"},
-	} {
+	for _, l := range kinds {
 		if _, err := b.kube.each(ctx, l[0], l[1], func(o *object) {
 			if strings.HasPrefix(o.Metadata.Name, prefix+"-") && !seen[o.key()] {
 				seen[o.key()] = true
@@ -237,18 +240,11 @@ func (b *bench) clean(ctx context.Context, prefix string) (int, error) {
 	}
 	err := parallel(ctx, len(keys), 16, func(ctx context.Context, i int) error {
 		ns, name := keys[i].Metadata.Namespace, keys[i].Metadata.Name
-		for _, step := range [][4]string{
-			{http.MethodPatch, "webapps", webappPath(ns, name), `{"metadata":{"finalizers":null}}`},
-			{http.MethodDelete, "webapps", webappPath(ns, name), ""},
-			{http.MethodDelete, "deployments", deployPath(ns, name), ""},
-			{http.MethodDelete, "services", servicePath(ns, name), ""},
+		for _, one := range [][2]string{
+			{"webapps", webappPath(ns, name)}, {"deployments", deployPath(ns, name)}, {"services", servicePath(ns, name)},
+			{"poddisruptionbudgets", budgetPath(ns, name)},
 		} {
-			ct := ""
-			var body any
-			if step[3] != "" {
-				ct, body = mergePatch, step[3]
-			}
-			if err := b.kube.do(ctx, step[0], step[1], step[2], ct, body, nil); err != nil && !isCode(err, 404) {
+			if err := b.kube.do(ctx, http.MethodDelete, one[0], one[1], "", nil, nil); err != nil && !isCode(err, 404) {
 				return err
 			}
 		}
@@ -269,26 +265,34 @@ func (b *bench) controllerWrites(ctx context.Context, o *object, pumpToo bool) e
 	owner := fmt.Sprintf(`[{"apiVersion":"apps.kubedojo.io/v1beta1","kind":"WebApp","name":%q,"uid":%q,"controller":true,"blockOwnerDeletion":true}]`, name, uid)
 	labels := fmt.Sprintf(`{"app":%q,"app.kubernetes.io/managed-by":%q}`, name, managedBy)
 	meta := fmt.Sprintf(`{"name":%q,"namespace":%q,"labels":%s,"ownerReferences":%s}`, name, ns, labels, owner)
-	status := func(phase, cond, reason string, n int) string {
-		return fmt.Sprintf(`{"status":{"observedGeneration":1,"replicas":%d,"readyReplicas":%d,"phase":%q,"conditions":[{"type":"Available","status":%q,"reason":%q,"message":"-","observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`,
-			n, n, phase, cond, reason)
+	status := func(phase, ready, reason string, n int) string {
+		var conditions []string
+		for _, kind := range []string{"Ready", "DeploymentReady", "ServiceReady"} {
+			conditions = append(conditions, fmt.Sprintf(
+				`{"type":%q,"status":%q,"reason":%q,"message":"-","observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:00Z"}`,
+				kind, ready, reason))
+		}
+		return fmt.Sprintf(`{"status":{"observedGeneration":1,"phase":%q,"replicas":%d,"updatedReplicas":%d,"readyReplicas":%d,"availableReplicas":%d,"selector":"app.kubernetes.io/managed-by=%s,app=%s","conditions":[%s]}}`,
+			phase, n, n, n, n, managedBy, name, strings.Join(conditions, ","))
 	}
 	apply := "?fieldManager=webapp-controller&force=true"
 	type step struct{ verb, what, path, ct, body string }
 	steps := []step{
-		{"PATCH", "webapps", webappPath(ns, name), mergePatch, fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, finalizer)},
 		{"APPLY", "deployments", deployPath(ns, name) + apply, applyPatch, fmt.Sprintf(
-			`{"apiVersion":"apps/v1","kind":"Deployment","metadata":%s,"spec":{"replicas":2,"selector":{"matchLabels":{"app":%q}},"template":{"metadata":{"labels":%s},"spec":{"containers":[{"name":"app","image":%q,"ports":[{"containerPort":8080,"protocol":"TCP"}]}]}}}}`,
-			meta, name, labels, image)},
+			`{"apiVersion":"apps/v1","kind":"Deployment","metadata":%s,"spec":{"replicas":2,"selector":{"matchLabels":%s},"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":0,"maxSurge":"25%%"}},"template":{"metadata":{"labels":%s},"spec":{"enableServiceLinks":false,"securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},"terminationGracePeriodSeconds":30,"containers":[{"name":"app","image":%q,"ports":[{"containerPort":8080,"protocol":"TCP"}],"readinessProbe":{"tcpSocket":{"port":8080},"periodSeconds":2,"timeoutSeconds":1,"successThreshold":1,"failureThreshold":3},"securityContext":{"allowPrivilegeEscalation":false},"lifecycle":{"preStop":{"sleep":{"seconds":5}}}}]}}}}`,
+			meta, labels, labels, image)},
 		{"APPLY", "services", servicePath(ns, name) + apply, applyPatch, fmt.Sprintf(
-			`{"apiVersion":"v1","kind":"Service","metadata":%s,"spec":{"selector":{"app":%q},"ports":[{"port":8080,"targetPort":8080,"protocol":"TCP"}]}}`,
-			meta, name)},
-		{"PATCH", "webapps/status", webappPath(ns, name) + "/status", mergePatch, status("Deploying", "False", "RollingOut", 0)},
+			`{"apiVersion":"v1","kind":"Service","metadata":%s,"spec":{"type":"ClusterIP","selector":%s,"ports":[{"port":8080,"targetPort":8080,"protocol":"TCP"}]}}`,
+			meta, labels)},
+		{"APPLY", "poddisruptionbudgets", budgetPath(ns, name) + apply, applyPatch, fmt.Sprintf(
+			`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":%s,"spec":{"maxUnavailable":1,"selector":{"matchLabels":%s},"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`,
+			meta, labels)},
+		{"PATCH", "webapps/status", webappPath(ns, name) + "/status", mergePatch, status("Pending", "False", "RolloutInProgress", 0)},
 	}
 	if pumpToo {
 		steps = append(steps, step{"PATCH", "deployments/status", deployPath(ns, name) + "/status", mergePatch, available(1, 2)})
 	}
-	steps = append(steps, step{"PATCH", "webapps/status", webappPath(ns, name) + "/status", mergePatch, status("Running", "True", "AllReplicasAvailable", 2)})
+	steps = append(steps, step{"PATCH", "webapps/status", webappPath(ns, name) + "/status", mergePatch, status("Running", "True", "AllReplicasReady", 2)})
 	for _, s := range steps {
 		if err := b.kube.do(ctx, s.verb, s.what, s.path, s.ct, s.body, nil); err != nil {
 			return fmt.Errorf("%s %s: %w", s.verb, s.what, err)

@@ -28,9 +28,12 @@ pub struct WebAppSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct WebAppStatus {
     pub observed_generation: i64,
-    pub ready_replicas: i32,
-    pub replicas: i32,
     pub phase: String,
+    pub replicas: i32,
+    pub updated_replicas: i32,
+    pub ready_replicas: i32,
+    pub available_replicas: i32,
+    pub selector: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
 }

@@ -4,7 +4,7 @@ use std::{fmt::Debug, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::Parser;
 use futures::{Stream, StreamExt, TryStreamExt};
-use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service};
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service, policy::v1::PodDisruptionBudget};
 use kube::{
     Api, Client, Config, Resource, ResourceExt,
     config::{KubeConfigOptions, Kubeconfig},
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_ansi(false)
         .init();
     let args = Args::parse();
-    let telemetry = Telemetry::new(3);
+    let telemetry = Telemetry::new(4);
     for addr in [args.metrics_bind_address, args.health_probe_bind_address] {
         let telemetry = telemetry.clone();
         tokio::spawn(async move {
@@ -73,6 +73,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (webapps, webapp_events) = cached::<WebApp>(&client, &lists, telemetry.listed());
     let (deployments, deployment_events) = cached::<Deployment>(&client, &lists, telemetry.listed());
     let (services, service_events) = cached::<Service>(&client, &lists, telemetry.listed());
+    let (budgets, budget_events) = cached::<PodDisruptionBudget>(&client, &lists, telemetry.listed());
     let webapp_events = {
         let telemetry = telemetry.clone();
         webapp_events
@@ -81,17 +82,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let deployment_events = count_owners(deployment_events.touched_objects(), telemetry.clone());
     let service_events = count_owners(service_events.touched_objects(), telemetry.clone());
+    let budget_events = count_owners(budget_events.touched_objects(), telemetry.clone());
 
     let context = Arc::new(Context {
         recorder: Recorder::new(client.clone(), Reporter::from(MANAGER)),
         client,
         deployments,
         services,
+        budgets,
         telemetry: telemetry.clone(),
     });
     Controller::for_stream(webapp_events, webapps)
         .owns_stream(deployment_events)
         .owns_stream(service_events)
+        .owns_stream(budget_events)
         .with_config(controller::Config::default().concurrency(args.workers))
         .shutdown_on_signal()
         .run(reconcile, error_policy, context)
