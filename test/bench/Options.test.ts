@@ -67,3 +67,34 @@ describe("--scenarios", () => {
     expect(() => Options.parse(["--scenarios", "start"])).toThrow("--scenarios: there is no start")
   })
 })
+
+describe("--short", () => {
+  test("measures all numbers of the README, with fewer runs", () => {
+    const { alone, scenarios, size } = Options.parse(["--short"])
+    expect(scenarios.map(({ name, repeats }) => `${name} ${repeats}`)).toEqual([
+      "startup 3",
+      "create-headless 2",
+      "cold 3",
+      "idle 1",
+      "latency 1",
+      "failover 1"
+    ])
+    expect(alone).toEqual([])
+    expect(size).toMatchObject({ objects: 10_000, create: 2000, short: true })
+  })
+
+  test("measures a scenario once that is chosen and otherwise not a part of it", () => {
+    expect(Options.parse(["--short", "--scenarios", "churn"]).scenarios.map(({ repeats }) => repeats)).toEqual([1])
+  })
+})
+
+describe("--publish", () => {
+  test("needs a measurement of all numbers in the pages", () => {
+    expect(Options.parse(["--short", "--publish"]).publish).toBe(true)
+    const message = "--publish: cannot be used with --in-memory, --quick or --manager"
+    expect(() => Options.parse(["--publish", "--quick"])).toThrow(message)
+    expect(() => Options.parse(["--publish", "--scenarios", "startup,cold"])).toThrow(
+      "--publish: the pages also need the scenario create-headless"
+    )
+  })
+})
