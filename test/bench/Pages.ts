@@ -77,10 +77,11 @@ export const readme = ({ managers, outcomes, size }: Results, now: Date): string
     return [row.name, cell(a), cell(b), ratio, ...others.map((other) => cell(middle(other)))]
   })
   const day = now.toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric" })
-  const head = ["", first, second, `${first} / ${second}`, ...others]
+  const head = ["", first, second, "ratio", ...others]
   return [
     `Measured on ${day}, with ${count(size.objects)} converged WebApps and ${count(size.create)} new ones.`,
     "The same controller runs on each library, on one API server ([all numbers](docs/performance.md#results)).",
+    `The ratio is ${first} divided by ${second}.`,
     "",
     aligned([head, head.map((_, index) => (index === 0 ? "---" : "--:")), ...lines])
   ].join("\n")

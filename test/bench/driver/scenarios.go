@@ -90,6 +90,11 @@ func (b *bench) seed(ctx context.Context) (result, error) {
 	if err := b.ensureNamespaces(ctx); err != nil {
 		return nil, err
 	}
+	before, _, err := b.kube.serverCounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := b.kube.ownCounts()
 	have := map[string]bool{}
 	if _, err := b.kube.each(ctx, "webapps", crdBase+"/webapps", func(o *object) { have[o.key()] = true }); err != nil {
 		return nil, err
@@ -112,11 +117,6 @@ func (b *bench) seed(ctx context.Context) (result, error) {
 		return nil, err
 	}
 	defer m.stop()
-	before, _, err := b.kube.serverCounts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	own := b.kube.ownCounts()
 	t0, made := time.Now(), 0
 	err = parallel(ctx, b.n, 16, func(ctx context.Context, i int) error {
 		if have[keyOf(b.prefix, i)] {
