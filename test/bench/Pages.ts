@@ -83,53 +83,26 @@ export const readme = ({ managers, outcomes, size }: Results, now: Date): string
     "The same controller runs on each library, on one API server ([all numbers](docs/performance.md#results)).",
     `The ratio is ${first} divided by ${second}.`,
     "",
-    aligned([head, head.map((_, index) => (index === 0 ? "---" : "--:")), ...lines])
+    ...[head, head.map((_, index) => (index === 0 ? "---" : "--:")), ...lines].map((row) => `| ${row.join(" | ")} |`)
   ].join("\n")
 }
 
 /** The results in docs/performance.md. */
 export const performance = ({ host, managers, outcomes, size }: Results): string => {
-  const lines = Table.render(outcomes, managers).split("\n")
-  const last = lines.findLastIndex((line) => line.startsWith("|"))
-  const cells = (line: string) =>
-    line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim())
-  return [
-    `${host}\n${count(size.objects)} converged WebApps with three children each; ${count(size.create)} created at once.`,
-    "",
-    aligned(lines.slice(0, last + 1).map(cells)),
-    ...lines.slice(last + 1)
-  ].join("\n")
-}
-
-/** The table with columns of one width each. The second row has the alignment of each column. */
-const aligned = (table: ReadonlyArray<ReadonlyArray<string>>): string => {
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => Bun.stringWidth(row[column] ?? "")))) ?? []
-  const isRight = (column: number) => table[1]?.[column]?.endsWith(":") === true
-  return table
-    .map((row, index) => {
-      const cells = row.map((cell, column) => {
-        const space = (widths[column] ?? 0) - Bun.stringWidth(cell)
-        if (index === 1)
-          return isRight(column) ? `${"-".repeat((widths[column] ?? 0) - 1)}:` : "-".repeat(widths[column] ?? 0)
-        return isRight(column) ? " ".repeat(space) + cell : cell + " ".repeat(space)
-      })
-      return `| ${cells.join(" | ")} |`
-    })
-    .join("\n")
+  const sizes = `${count(size.objects)} converged WebApps with three children each; ${count(size.create)} created at once.`
+  return [host, sizes, "", Table.render(outcomes, managers)].join("\n")
 }
 
 const root = join(import.meta.dir, "../..")
 
-/** Writes the results into both pages. */
+/** Writes the results into both pages, and formats these. */
 export const write = async (results: Results): Promise<void> => {
-  for (const [page, text] of [
-    ["README.md", readme(results, new Date())],
-    ["docs/performance.md", performance(results)]
-  ] as const) {
+  const texts = { "README.md": readme(results, new Date()), "docs/performance.md": performance(results) }
+  for (const [page, text] of Object.entries(texts)) {
     const path = join(root, page)
     await Bun.write(path, replaced(await Bun.file(path).text(), text))
   }
+  const format = [join(root, "node_modules/.bin/biome"), "format", "--write", ...Object.keys(texts)]
+  const { exitCode, stderr } = Bun.spawnSync(format, { cwd: root })
+  if (exitCode !== 0) throw new Error(`the pages are written, but not formatted: ${stderr}`)
 }
