@@ -42,6 +42,8 @@ describe("a command", async () => {
     ["the reviews of the webhooks", /runtime\/src\/webhook\/AdmissionReview/],
     ["certificates", /runtime\/src\/manager\/Certificate/],
     ["the API server in memory", /test\/apiserver/],
+    ["plans", /runtime\/src\/plan\/(Plan|Document|Text)/],
+    ["replays", /runtime\/src\/replay\//],
     ["the file system", /platform-bun\/.*FileSystem/]
   ])("does not load %s", (_, module) => {
     expect(inputs.filter((path) => module.test(path))).toEqual([])
