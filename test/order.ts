@@ -32,7 +32,7 @@ const start = (
       ...flags
     ]
     const program = yield* Binary.start(args, { ...Binary.probed(home), ...more })
-    yield* program.written(/starts with/)
+    yield* program.written(/Starting controller /)
     yield* Managed.eventually("that it is ready", Endpoint.get(program, "/readyz"), ({ status }) => status === 200)
     yield* Effect.sleep("2 seconds")
     yield* program.signal("SIGTERM")

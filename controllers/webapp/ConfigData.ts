@@ -78,16 +78,21 @@ const changed = (kind: Resource.Any): Predicate.Predicate =>
 
 const placeOf = (kind: string, { name, namespace }: ObjectKey): string => `${kind} ${namespace}/${name}`
 
-/** The WebApps by their references. */
+/** The WebApps by their references. One without `config` and `env` has none, and is not decoded before its reconcile. */
 export const index = {
   name: "webapp.config",
-  values: (wire: KubernetesObject) =>
-    Either.match(WebApp.decode(wire), {
+  values: (wire: KubernetesObject & { readonly spec?: object }) => {
+    const { spec } = wire
+    if (spec !== undefined && !("config" in spec) && !("env" in spec)) return noPlaces
+    return Either.match(WebApp.decode(wire), {
       onLeft: () => [],
       onRight: ({ metadata: { namespace }, spec }) =>
         Config.referencesOf(spec).map(({ kind, name }) => placeOf(kind, { namespace, name }))
     })
+  }
 }
+
+const noPlaces: ReadonlyArray<string> = []
 
 const kinds = { ConfigMap: of(BuiltIn.ConfigMap), Secret: of(BuiltIn.Secret) }
 

@@ -112,7 +112,8 @@ export const of = (
   }
 }
 
-const none: JobPlan = {
+/** The plan of a WebApp without jobs: see {@link isUsed}. */
+export const none: JobPlan = {
   runs: [],
   next: undefined,
   waitsFor: undefined,

@@ -2,7 +2,6 @@
  * The autoscalers and budgets of the cluster, which other managers may have made for the pods of a WebApp. The cache keeps little of them,
  * and their status triggers a WebApp only where the controller reports it.
  */
-import { isDeepStrictEqual } from "node:util"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import * as Transform from "@homeostat/runtime/cache/Transform"
@@ -71,7 +70,7 @@ export const transforms = [
 /** The HPA controller and the disruption controller write the status of each object every few seconds. */
 const changed = Predicate.named(
   "changed: the fields that the controller reads are unchanged",
-  ({ object, previous }) => previous === undefined || !isDeepStrictEqual(partsOf(object), partsOf(previous))
+  ({ object, previous }) => previous === undefined || !Bun.deepEquals(partsOf(object), partsOf(previous), true)
 )
 
 type Changing = KubernetesObject & { readonly status?: { readonly desiredReplicas?: number | undefined } | undefined }

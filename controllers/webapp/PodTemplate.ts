@@ -55,42 +55,42 @@ const withServiceAccount = (template: Template): Template => {
 }
 
 /** The defaults, which `spec.podTemplate` and the fields of the WebApp replace. */
-const defaults = ({ port, probes, termination }: WebApp["spec"], container: string): Template => ({
-  spec: {
-    // Otherwise each Service of the namespace sets environment variables of the program.
-    enableServiceLinks: false,
-    securityContext: { seccompProfile: { type: "RuntimeDefault" } },
-    terminationGracePeriodSeconds: 30,
-    containers: [
-      {
-        name: container,
-        ...(probes?.readiness === undefined ? { readinessProbe: Probes.standard(port) } : {}),
-        securityContext: { allowPrivilegeEscalation: false },
-        ...(termination?.drainSeconds === undefined ? { lifecycle: drain(5) } : {})
-      }
-    ]
+const defaults = ({ port, probes, termination }: WebApp["spec"], name: string): Template => {
+  const container: { -readonly [K in keyof Container]: Container[K] } = { name }
+  if (probes?.readiness === undefined) container.readinessProbe = Probes.standard(port)
+  container.securityContext = { allowPrivilegeEscalation: false }
+  if (termination?.drainSeconds === undefined) container.lifecycle = drain(5)
+  return {
+    spec: {
+      // Otherwise each Service of the namespace sets environment variables of the program.
+      enableServiceLinks: false,
+      securityContext: { seccompProfile: { type: "RuntimeDefault" } },
+      terminationGracePeriodSeconds: 30,
+      containers: [container]
+    }
   }
-})
+}
 
 /** The pod leaves the endpoints of the Service before its program gets the signal, so that a rollout loses no request. */
 const drain = (seconds: number): NonNullable<Container["lifecycle"]> => ({ preStop: { sleep: { seconds } } })
 
 const none: ReadonlyArray<never> = []
 
-/** The fields that the spec sets. */
-const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, selector: Selector): Template => {
+/** The fields that the spec sets. Fields without a value are `undefined`, which {@link merged} leaves out. */
+const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, selector: Selector): object => {
   const { args, command, config = none, env = none, imagePullSecrets, resources, serviceAccountName } = spec
   const { termination, volumes = none } = spec
+  const { livenessProbe, readinessProbe, startupProbe } = Probes.ofContainer(spec.probes, spec.port)
   return {
     metadata,
-    spec: defined({
+    spec: {
       serviceAccountName,
       imagePullSecrets,
       terminationGracePeriodSeconds: termination?.gracePeriodSeconds,
       volumes: joined(Volumes.ofPod(volumes), Config.volumesOf(config)),
       topologySpreadConstraints: spec.spread && Spread.of(spec.spread, selector),
       containers: [
-        defined({
+        {
           name: container,
           image: spec.image,
           command,
@@ -101,27 +101,20 @@ const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, sel
           env: joined(Config.envOf(config, env), env),
           envFrom: joined(Config.envFromOf(config), none),
           resources,
-          ...Probes.ofContainer(spec.probes ?? {}, spec.port),
+          readinessProbe,
+          livenessProbe,
+          startupProbe,
           lifecycle: termination?.drainSeconds ? drain(termination.drainSeconds) : undefined,
           volumeMounts: joined(Volumes.ofContainer(volumes), Config.mountsOf(config))
-        })
+        }
       ]
-    })
+    }
   }
 }
-
-type Defined<A> = { [K in keyof A]: Exclude<A[K], undefined> }
 
 /** Both lists as one. Undefined for an empty list, which the API server would drop. */
 const joined = <A>(one: ReadonlyArray<A>, other: ReadonlyArray<A>): ReadonlyArray<A> | undefined =>
   one.length + other.length === 0 ? undefined : [...one, ...other]
-
-/** Without the members that are undefined. */
-const defined = <A extends object>(object: A): Defined<A> => {
-  const result: { [K in keyof A]?: A[K] } = {}
-  for (const field in object) if (object[field] !== undefined) result[field] = object[field]
-  return result as Defined<A>
-}
 
 /** These have exactly one member, so that two of them cannot be merged. */
 const unions = new Set(["readinessProbe", "livenessProbe", "startupProbe", "preStop", "postStart"])
@@ -141,11 +134,12 @@ type Fields = { readonly [key: string]: unknown }
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The fields of both objects. The second one wins where both set a field. */
+/** The fields of both objects. The second one wins where both set a field. An undefined field does not count. */
 const merged = (under: object, over: object): object => {
   const fields: { [key: string]: unknown } = { ...under }
   for (const field in over) {
     const value = (over as Fields)[field]
+    if (value === undefined) continue
     const below = fields[field]
     const key = keys[field]
     if (key !== undefined && Array.isArray(below) && Array.isArray(value)) {

@@ -112,21 +112,30 @@ export const complete = <P extends Partial<PodProbe>>(probe: P) => ({
  * The readiness probe of a WebApp without one: a pod is ready at most two seconds after its container listens, and no longer ready six
  * seconds after the container stopped to listen.
  */
-export const standard = (port: number): PodProbe => probeOf({ tcp: {}, periodSeconds: 2 }, port)
+export const standard = (port: number): PodProbe => ({
+  tcpSocket: { port },
+  periodSeconds: 2,
+  timeoutSeconds: 1,
+  successThreshold: 1,
+  failureThreshold: 3
+})
+
+const noProbes: { readonly [K in "readinessProbe" | "livenessProbe" | "startupProbe"]?: PodProbe | undefined } = {}
 
 /**
  * The probes of the container that the spec asks for.
  *
  * @param port the port of a probe without a port
  */
-export const ofContainer = (
-  { liveness, readiness, startup }: Spec,
-  port: number
-): Pick<Container, "readinessProbe" | "livenessProbe" | "startupProbe"> => ({
-  ...(readiness === undefined || readiness.none !== undefined ? {} : { readinessProbe: probeOf(readiness, port) }),
-  ...(liveness === undefined ? {} : { livenessProbe: probeOf(liveness, port) }),
-  ...(startup === undefined ? {} : { startupProbe: probeOf(startup, port) })
-})
+export const ofContainer = (probes: Spec | undefined, port: number): typeof noProbes => {
+  if (probes === undefined) return noProbes
+  const { liveness, readiness, startup } = probes
+  return {
+    readinessProbe: readiness && readiness.none === undefined ? probeOf(readiness, port) : undefined,
+    livenessProbe: liveness && probeOf(liveness, port),
+    startupProbe: startup && probeOf(startup, port)
+  }
+}
 
 /** The attempt of a probe as a phrase for a status: `GET /healthz on port 8080 does not succeed`. */
 export const failureOf = ({ exec, grpc, httpGet, tcpSocket }: PodProbe): string => {

@@ -132,18 +132,20 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
   const isApplied = isShown && isWritten
   const missed = existing === undefined ? undefined : missedAt(existing)
   const isStale = existing !== undefined && (!isObserved(existing) || missed === annotations[missedAnnotation])
+  const records: { [key: string]: string } = { [templateKey]: id }
+  if (isShown && isStale) Object.assign(records, picked(annotations, [missedAnnotation]))
+  if (isAuto(app)) Object.assign(records, beginning(observed, isShown ? annotations : undefined, missed))
+  const { lastGood, revision } =
+    failed !== undefined || existing === undefined || !isApplied || (isHeld && last?.id === id)
+      ? kept(app, observed, last, record)
+      : judged(app, observed, { existing, last, id })
   return {
     template: aim.template,
     labels: { [templateKey]: aim.hash },
-    annotations: {
-      [templateKey]: id,
-      ...(isShown ? picked(annotations, isStale ? [missedAnnotation] : []) : {}),
-      ...(isAuto(app) ? beginning(observed, isShown ? annotations : undefined, missed) : {})
-    },
-    ...(failed !== undefined || existing === undefined || !isApplied || (isHeld && last?.id === id)
-      ? kept(app, observed, last, record)
-      : judged(app, observed, { existing, last, id })),
-    ...(last !== undefined && record !== undefined && last.id === id ? { rolledBack: restored(record, last) } : {}),
+    annotations: records,
+    lastGood,
+    revision,
+    rolledBack: last !== undefined && record !== undefined && last.id === id ? restored(record, last) : undefined,
     isHeld,
     endsUndo: existing !== undefined && isReplaced(existing)
   }
@@ -198,8 +200,11 @@ export const isReplaced = ({ metadata: { annotations, labels } }: Deployment): b
 /** The part of a hash that does not depend on the order of keys. */
 const idOf = (hash: string): string => hash.slice(0, 16)
 
-const picked = (map: { readonly [key: string]: string }, keys: ReadonlyArray<string>) =>
-  Object.fromEntries(Object.entries(map).filter(([key]) => keys.includes(key)))
+const picked = (map: { readonly [key: string]: string }, keys: ReadonlyArray<string>) => {
+  const result: { [key: string]: string } = {}
+  for (const key in map) if (keys.includes(key)) result[key] = map[key] ?? ""
+  return result
+}
 
 /** The newest good template for this container. */
 const lastOf = ({ metadata }: WebApp, { container, revisions }: Observed): Good | undefined =>
@@ -240,7 +245,12 @@ const live = ({ spec }: Deployment, otherwise: Template): Template => {
 }
 
 /** The last good template as before, with its record of a failed rollout. */
-const kept = (app: WebApp, { labels }: Observed, last?: Good | undefined, failed?: typeof Failed.Type | undefined) =>
+const kept = (
+  app: WebApp,
+  { labels }: Observed,
+  last?: Good | undefined,
+  failed?: typeof Failed.Type | undefined
+): Pick<Choice, "lastGood" | "revision"> =>
   last === undefined
     ? {}
     : {
@@ -260,12 +270,13 @@ const judged = (
   app: WebApp,
   observed: Observed,
   { existing, id, last }: { readonly existing: Deployment; readonly id: string; readonly last: Good | undefined }
-) => {
+): Pick<Choice, "lastGood" | "revision"> => {
   const { container, labels, now, pods, template, troubleOf } = observed
   const isOurs = isAuto(app) && last?.id !== id && has(existing, template)
+  if (!isOurs) return kept(app, observed, last)
   const { generation = 0 } = app.metadata
   const { image } = app.spec
-  if (isOurs && isComplete(existing)) {
+  if (isComplete(existing)) {
     const data = { generation, image, time: Time.seconds(now), template }
     const revision = (last?.object.revision ?? 0) + 1
     // The status reports it when it is stored.
@@ -275,7 +286,7 @@ const judged = (
   const isNew = missed !== undefined && missed !== existing.metadata.annotations?.[missedAnnotation]
   const isOverdue = (Deadline.ofTemplate(existing, pods) ?? Number.POSITIVE_INFINITY) <= now
   // A user who pauses a rollout looks into it.
-  if (!isOurs || !(isNew || isOverdue) || existing.spec?.paused === true) return kept(app, observed, last)
+  if (!(isNew || isOverdue) || existing.spec?.paused === true) return kept(app, observed, last)
   const cause =
     troubleOf(container) ?? reported(existing, isNew ? "Progressing" : "ReplicaFailure")?.message ?? "no progress"
   return kept(app, observed, last, { template: id, generation, image, cause })
@@ -345,23 +356,21 @@ export const finding = <F extends Finding>(found: F, rolledBack: RolledBack | un
 }
 
 /** The condition RolledBack: absent until the first rollback, and False after it. */
-export const conditions = (
+export const condition = (
   app: WebApp,
   { isHeld, rolledBack }: Partial<Pick<Choice, "isHeld" | "rolledBack">> = {}
-): ReadonlyArray<Condition.Draft> => {
-  if (rolledBack !== undefined) return [Condition.true(conditionType, rolledBack)]
-  if (Condition.find(app.status?.conditions, conditionType) === undefined) return []
-  return [
-    Condition.false(
-      conditionType,
-      isHeld === true
-        ? {
-            reason: "TemplateKept",
-            message: "the Deployment keeps its pod template until that of the spec can be applied"
-          }
-        : { reason: "SpecApplied", message: "the Deployment has the pod template of the spec" }
-    )
-  ]
+): Condition.Draft | undefined => {
+  if (rolledBack !== undefined) return Condition.true(conditionType, rolledBack)
+  if (Condition.find(app.status?.conditions, conditionType) === undefined) return undefined
+  return Condition.false(
+    conditionType,
+    isHeld === true
+      ? {
+          reason: "TemplateKept",
+          message: "the Deployment keeps its pod template until that of the spec can be applied"
+        }
+      : { reason: "SpecApplied", message: "the Deployment has the pod template of the spec" }
+  )
 }
 
 /** Records an Event about a rollback that the status does not report yet. */

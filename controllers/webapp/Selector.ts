@@ -28,8 +28,12 @@ const labelOf = (labels: Labels, key: string): string | undefined =>
   Object.hasOwn(labels, key) ? labels[key] : undefined
 
 /** A selector as text, for `kubectl` and the scale subresource: `app=shop,tier in (a,b)`. */
-export const textOf = ({ matchExpressions = [], matchLabels = {} }: Selector): string => {
-  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
+export const textOf = ({ matchExpressions, matchLabels = {} }: Selector): string => {
+  const labels: Array<string> = []
+  for (const key in matchLabels) labels.push(`${key}=${matchLabels[key]}`)
+  labels.sort()
+  // Every reconcile runs it.
+  if (matchExpressions === undefined || matchExpressions.length === 0) return labels.join(",")
   const expressions = matchExpressions.map(({ key, operator, values = [] }) =>
     operator === "Exists"
       ? key
@@ -37,5 +41,5 @@ export const textOf = ({ matchExpressions = [], matchLabels = {} }: Selector): s
         ? `!${key}`
         : `${key} ${operator === "In" ? "in" : "notin"} (${[...values].sort().join(",")})`
   )
-  return [...labels.sort(), ...expressions.sort()].join(",")
+  return [...labels, ...expressions.sort()].join(",")
 }

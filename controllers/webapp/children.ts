@@ -89,7 +89,7 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
       route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation }),
       autoscaler: autoscalerChild(app, cached, rollout),
       budget: isClaimable && otherBudget === undefined ? budgetChild(app, selector, scaling) : undefined,
-      ...JobPlan.childrenOf(jobs, app, rollout.specDeployment, container)
+      ...(rollout.specDeployment && JobPlan.childrenOf(jobs, app, rollout.specDeployment, container))
     }
   }
 }
@@ -133,15 +133,28 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
   const scaling = Autoscaling.of(app, existing, cached.autoscalers)
   const options = { container, existing, scaling }
   const specTemplate = templateOf(app, container, existing, cached.config)
-  const specDeployment = desiredDeployment(app, { ...options, template: specTemplate })
-  const observed = { ...cached, ...options, template: specTemplate, labels: labelsOf(app) }
+  const usesJobs = JobPlan.isUsed(app, cached.deployment, cached.jobs)
+  const specDeployment = usesJobs ? desiredDeployment(app, { ...options, template: specTemplate }) : undefined
+  const { now, pods, revisions, troubleOf } = cached
+  const observed = {
+    container,
+    existing,
+    revisions,
+    pods,
+    troubleOf,
+    now,
+    template: specTemplate,
+    labels: labelsOf(app)
+  }
 
   // First: does the template of the spec wait for its configuration or a job? The template of an undo needs no job.
   const lacksConfig = isClaimable && Config.isMissing(cached.config)
   const isUndone = !lacksConfig && isReplaced(existing) && isUndo(Rollback.choose(app, observed))
   const plan = lacksConfig
     ? JobPlan.paused(app, cached.jobs)
-    : JobPlan.of(app, specDeployment, cached.deployment, cached.jobs, isGivenAway)
+    : specDeployment === undefined
+      ? JobPlan.none
+      : JobPlan.of(app, specDeployment, cached.deployment, cached.jobs, isGivenAway)
   const jobs = isUndone ? JobPlan.undone(plan, cached.jobs) : plan
   const isWaiting = lacksConfig || jobs.isHeld
 
@@ -154,7 +167,7 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
   // Third: a new Deployment is not created while its template waits, and one to adopt stays as it is.
   const isApplied = !isWaiting || recordedTemplate !== undefined || isOwn(app, existing)
   const records = {
-    isHeld: isWaiting || (isUndone && JobPlan.isUsed(app, cached.deployment, cached.jobs)),
+    isHeld: isWaiting || (isUndone && usesJobs),
     isRecorded: cached.config !== undefined
   }
   return {
@@ -162,7 +175,7 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
     scaling,
     /** The pod template of the spec. */
     specTemplate,
-    /** The Deployment with the pod template of the spec. */
+    /** The Deployment with the pod template of the spec; undefined for a WebApp without jobs. */
     specDeployment,
     jobs,
     /** Whether the pod template of the spec waits. */
@@ -281,12 +294,12 @@ export const containerAnnotation = "apps.kubedojo.io/container"
 export const containerOf = (existing: Deployment | undefined): string | undefined => {
   const adopted = existing?.metadata.annotations?.[containerAnnotation]
   if (adopted !== undefined) return adopted
-  const names = existing?.spec?.template.spec?.containers.map(({ name }) => name) ?? []
+  const containers = existing?.spec?.template.spec?.containers ?? []
+  if (containers.length === 0 || containers.some(({ name }) => name === defaultContainer)) return defaultContainer
   const isControlled = existing !== undefined && controllerOf(existing) !== undefined
-  if (names.length === 0 || names.includes(defaultContainer)) return defaultContainer
   // An undo to a revision from before the adoption also removes the annotation.
-  if (isControlled && !(Rollback.isReplaced(existing) && names.length === 1)) return defaultContainer
-  return names.length === 1 ? names[0] : undefined
+  if (isControlled && !(Rollback.isReplaced(existing) && containers.length === 1)) return defaultContainer
+  return containers.length === 1 ? containers[0]?.name : undefined
 }
 
 /** The selector of the pods. That of an existing Deployment stays, because selectors are immutable and older controllers chose other ones. */
@@ -317,27 +330,28 @@ export const desiredDeployment = (
   const { progressDeadlineSeconds, replicas, strategy = "RollingUpdate" } = app.spec
   const { container = defaultContainer, existing, scaling = { by: "Spec", replicas } } = options
   const { template = templateOf(app, container, existing) } = options
+  const annotations: { [key: string]: string } = { ...options.annotations }
+  if (container !== defaultContainer) annotations[containerAnnotation] = container
+  // After a delivery by another controller, the replicas of the spec apply at once: it may have left none.
+  if (scaling.by === "Others" && Delivery.of(app) === undefined) {
+    annotations[Autoscaling.replicasAnnotation] = String(replicas)
+  }
+  const limits: { replicas?: number; progressDeadlineSeconds?: number } = {}
+  if (scaling.by === "Spec") limits.replicas = scaling.replicas
+  if (progressDeadlineSeconds !== undefined) limits.progressDeadlineSeconds = progressDeadlineSeconds
   return {
     metadata: {
       name: app.metadata.name,
       labels: { ...labelsOf(app), ...options.labels },
-      annotations: {
-        ...options.annotations,
-        ...(container === defaultContainer ? {} : { [containerAnnotation]: container }),
-        // After a delivery by another controller, the replicas of the spec apply at once: it may have left none.
-        ...(scaling.by === "Others" && Delivery.of(app) === undefined
-          ? { [Autoscaling.replicasAnnotation]: String(replicas) }
-          : {})
-      }
+      annotations
     },
     spec: {
-      ...(scaling.by === "Spec" ? { replicas: scaling.replicas } : {}),
-      ...(progressDeadlineSeconds === undefined ? {} : { progressDeadlineSeconds }),
+      ...limits,
       selector: selectorOf(app, existing),
-      strategy: {
-        type: strategy,
-        ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
-      },
+      strategy:
+        strategy === "Recreate"
+          ? { type: strategy }
+          : { type: strategy, rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } },
       template
     }
   }
@@ -357,10 +371,8 @@ export const templateOf = (
   config?: Config.Observed | undefined
 ): Template => {
   const selector = selectorOf(app, existing)
-  const metadata = {
-    labels: { ...labelsOf(app), ...selector.matchLabels },
-    ...(config === undefined ? {} : { annotations: { [Config.hashAnnotation]: config.hash } })
-  }
+  const labels = { ...labelsOf(app), ...selector.matchLabels }
+  const metadata = config === undefined ? { labels } : { labels, annotations: { [Config.hashAnnotation]: config.hash } }
   return PodTemplate.of(app, container, metadata, selector)
 }
 
@@ -395,8 +407,12 @@ export const desiredService = (app: WebApp, deployment?: Deployment, isKept = fa
  * @param container the name of the container with the image
  */
 export const exclusiveInDeployment = (app: WebApp, container: string) => {
+  const { probes } = app.spec
+  return probes === undefined && container === defaultContainer ? usualExclusive : exclusiveParts(container, probes)
+}
+
+const exclusiveParts = (container: string, { liveness, readiness, startup }: WebApp["spec"]["probes"] & {} = {}) => {
   const within = ["spec", "template", "spec", "containers", { name: container }] as const
-  const { liveness, readiness, startup } = app.spec.probes ?? {}
   return [
     ["spec", "strategy"],
     [...within, "ports"],
@@ -407,6 +423,9 @@ export const exclusiveInDeployment = (app: WebApp, container: string) => {
     ...(startup === undefined ? [] : [[...within, "startupProbe"]])
   ]
 }
+
+/** Those of most WebApps. Every reconcile needs them. */
+const usualExclusive = exclusiveParts(defaultContainer)
 
 /** The fields of a Service that the controller owns exclusively: an additional selector key would silently empty it. */
 export const exclusiveInService = [

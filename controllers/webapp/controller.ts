@@ -116,12 +116,12 @@ export const controller = Controller.make("webapp", {
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
         now
       })
-      const { children, deployment: desired, existing, jobs, obstacle, ...chosen } = found
+      const { children, container, existing, jobs, obstacle, otherBudget, rollback, scaling } = found
       for (const job of jobs.superseded) yield* Owned.remove(app, Job, keyOf(job), { propagation: "Foreground" })
       // The next reconcile has the newer spec, whose jobs may be others.
       if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
-      if (existing !== undefined && chosen.rollback.endsUndo) yield* Undo.release(existing)
-      yield* HeldTemplate.report(app, desired, existing)
+      if (existing !== undefined && rollback.endsUndo) yield* Undo.release(existing)
+      yield* HeldTemplate.report(app, found.deployment, existing)
       const { states } = yield* Owned.allSettled(app, children)
       const errors = Object.values(states).flatMap((state) => errorOf(state) ?? [])
       const failure = errors.find(isFailure)
@@ -137,10 +137,24 @@ export const controller = Controller.make("webapp", {
       const networkPolicy = states.networkPolicy && childOf(states.networkPolicy)
       const autoscaler = states.autoscaler && childOf(states.autoscaler)
       const budget = states.budget && childOf(states.budget)
-      const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, chosen.container, now)
-      const seen = { config, deployment, service, jobs: complete, route, networkPolicy, autoscaler, budget, pods, now }
-      yield* Rollback.report(app, chosen.rollback)
-      const status = observe(app, { ...chosen, ...seen })
+      const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, container, now)
+      yield* Rollback.report(app, rollback)
+      const status = observe(app, {
+        config,
+        deployment,
+        service,
+        jobs: complete,
+        route,
+        networkPolicy,
+        autoscaler,
+        budget,
+        otherBudget,
+        container,
+        scaling,
+        rollback,
+        pods,
+        now
+      })
       yield* Status.update(app, status, { conditionTypes })
       if (failure !== undefined) return yield* failure
       const never = Number.POSITIVE_INFINITY

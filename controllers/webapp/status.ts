@@ -98,27 +98,23 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
-    ...(config === undefined ? [] : [condition(Config.conditionType, config)]),
-    ...(jobs === undefined ? [] : [condition("JobsComplete", jobs)]),
-    ...(route === undefined ? [] : [condition(Exposure.conditionType, route)]),
-    ...[
-      // A WebApp with another owner's Deployment has neither of these children.
-      seen.networkPolicy && NetworkAccess.condition(app, seen.networkPolicy.problem),
-      Autoscaling.condition(app, seen.scaling, seen.autoscaler ?? {}),
-      (seen.otherBudget ?? seen.budget) &&
-        Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem)
-    ].filter((each) => each !== undefined),
-    ...Rollback.conditions(app, seen.rollback),
+    config && condition(Config.conditionType, config),
+    jobs && condition("JobsComplete", jobs),
+    route && condition(Exposure.conditionType, route),
+    // A WebApp with another owner's Deployment has neither of these children.
+    seen.networkPolicy && NetworkAccess.condition(app, seen.networkPolicy.problem),
+    Autoscaling.condition(app, seen.scaling, seen.autoscaler ?? {}),
+    (seen.otherBudget ?? seen.budget) &&
+      Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem),
+    Rollback.condition(app, seen.rollback),
     // Both are present only while they are True, as in kstatus.
-    ...(failing !== undefined && stalled === undefined
-      ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
-      : []),
-    ...(stalled !== undefined ? [condition(Condition.Stalled, { ...stalled, status: "True" })] : [])
-  ]
+    failing && stalled === undefined ? condition(Condition.Reconciling, { ...failing, status: "True" }) : undefined,
+    stalled && condition(Condition.Stalled, { ...stalled, status: "True" })
+  ].filter((each) => each !== undefined)
 
   const { object } = seen.deployment
   const rollout = object?.status
-  return {
+  const status: { -readonly [Field in keyof Status.Desired<WebAppStatus>]: Status.Desired<WebAppStatus>[Field] } = {
     observedGeneration: app.metadata.generation ?? 0,
     phase: phaseOf(app, {
       stalled: pods.some(isStalled),
@@ -130,19 +126,15 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     replicas: rollout?.replicas ?? 0,
     updatedReplicas: isWaiting ? 0 : (rollout?.updatedReplicas ?? 0),
     readyReplicas: rollout?.readyReplicas ?? 0,
-    availableReplicas: rollout?.availableReplicas ?? 0,
-    ...selectorOf(object),
-    ...(url === undefined ? {} : { url }),
-    ...(lastGood === undefined ? {} : { lastGood }),
-    conditions
+    availableReplicas: rollout?.availableReplicas ?? 0
   }
-}
-
-/** The API server would refuse the whole status with a longer selector. */
-const selectorOf = (deployment: Deployment | undefined): Pick<WebAppStatus, "selector"> => {
-  if (deployment === undefined) return {}
-  const selector = Selector.textOf(deployment.spec?.selector ?? {})
-  return selector.length > longestSelector ? {} : { selector }
+  const selector = object && Selector.textOf(object.spec?.selector ?? {})
+  // The API server would refuse the whole status with a longer selector.
+  if (selector !== undefined && selector.length <= longestSelector) status.selector = selector
+  if (url !== undefined) status.url = url
+  if (lastGood !== undefined) status.lastGood = lastGood
+  status.conditions = conditions
+  return status
 }
 
 const isFailing = ({ status }: Finding): boolean => status !== "True"

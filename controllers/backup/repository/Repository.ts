@@ -1,5 +1,4 @@
 /** The repository of a Backup: restic's name for it, and its identity in the cluster. Pure. */
-import { createHash } from "node:crypto"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Destination from "./Destination.ts"
 
@@ -27,6 +26,6 @@ export const of = (
   return {
     destination,
     url: Destination.repository(destination, place),
-    hash: createHash("sha256").update(Destination.identity(destination, place)).digest("hex").slice(0, 32)
+    hash: Bun.CryptoHasher.hash("sha256", Destination.identity(destination, place), "hex").slice(0, 32)
   }
 }

@@ -4,7 +4,6 @@
  *
  * It contains only the names of Secrets: the kubelet passes their values to the container.
  */
-import { createHash } from "node:crypto"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Duration from "effect/Duration"
@@ -85,7 +84,7 @@ export const nameOf = (owner: string, run: string): string => {
 }
 
 /** Eight hexadecimal digits. */
-export const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8)
+export const shortHash = (text: string): string => Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, 8)
 
 /** The node on which the pods of a Job must run; undefined: the scheduler chooses. */
 export const nodeOf = ({ spec }: Job): string | undefined => {

@@ -5,7 +5,6 @@
  * It parses like `ParseStandard` of robfig/cron v3 (github.com/robfig/cron, parser.go), but rejects texts that robfig reads
  * differently than they look: `*-5` (equal to `*`), `+5`, a field of only commas, `@every` with zero or less.
  */
-import { createHash } from "node:crypto"
 import * as Either from "effect/Either"
 
 /** The matching minutes, hours, days and months. Each list is sorted, without duplicates and never empty. */
@@ -112,7 +111,7 @@ export const parse = (text: string, of: string): Either.Either<Parsed, string> =
  * so that minute and hour are independent. The day is at most the 27th, which every month has.
  */
 const drawn = (fields: string, of: string): string => {
-  const digest = createHash("sha1").update(`${of}@${fields}`).digest()
+  const digest = Bun.CryptoHasher.hash("sha1", `${of}@${fields}`)
   const spans = [60, 24, 27, 12, 7]
   return fields
     .split(" ")

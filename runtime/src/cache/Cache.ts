@@ -286,7 +286,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
 
   /** Throws if the cache does not follow the namespace, where a missing object would prove nothing. */
   const mustFollow = (resource: Resource.Any, namespace: string | undefined): void => {
-    if (namespace === undefined || namespaces.some((one) => one === undefined || one === namespace)) return
+    if (namespace === undefined || namespaces[0] === undefined || namespaces.includes(namespace)) return
     throw new Undeclared({
       message: `namespace ${namespace} is not in the cache: follow it with --namespace ${namespace}, or read its ${Resource.nameOf(resource)} with Client.get`
     })

@@ -117,6 +117,8 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
       )
     },
     byOwner: ({ metadata: { namespace, uid } }) => {
+      // Most kinds that a controller owns are empty, and every reconcile with a set of children reads them all.
+      if (objects.size === 0) return none
       const picked = pick(owners.keys(uid))
       return namespace === undefined || picked.length === 0
         ? picked

@@ -2,10 +2,10 @@
  * Credentials that rotate. Tokens, certificates and authorities are read from their source again every minute, and at once when the
  * server rejects them.
  */
-import { createPrivateKey, X509Certificate } from "node:crypto"
 import { FileSystem } from "@effect/platform/FileSystem"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as NodeModule from "../resource/NodeModule.ts"
 import * as Time from "../resource/Time.ts"
 import { type Cluster, type Credentials, CredentialsError, type Tls } from "./Cluster.ts"
 
@@ -94,8 +94,8 @@ const pemOf = (
     )
   )
 
-const checkCertificate = (pem: string) => new X509Certificate(pem)
-const checkKey = (pem: string) => createPrivateKey(pem)
+const certificateOf = (pem: string) => new (NodeModule.crypto().X509Certificate)(pem)
+const privateKeyOf = (pem: string) => NodeModule.crypto().createPrivateKey(pem)
 
 // The key of an extra is part of a header's name, which ignores case and allows few characters.
 const impersonation = ({ extra, group, uid, user }: Impersonation): Credentials["headers"] => ({
@@ -122,12 +122,12 @@ const read = (source: CredentialSource): Effect.Effect<Reading, CredentialsError
     const issued: Issued = source.plugin === undefined ? {} : yield* source.plugin
     const certOf = issuedPart("certificate", issued.cert) ?? source.cert
     const keyOf = issuedPart("key", issued.key) ?? source.key
-    const ca = source.ca && (yield* pemOf(source.ca, checkCertificate))
-    const cert = certOf && (yield* pemOf(certOf, checkCertificate))
-    const key = keyOf && (yield* pemOf(keyOf, checkKey))
+    const ca = source.ca && (yield* pemOf(source.ca, certificateOf))
+    const cert = certOf && (yield* pemOf(certOf, certificateOf))
+    const key = keyOf && (yield* pemOf(keyOf, privateKeyOf))
     if (cert !== undefined && key === undefined) return yield* fail(`${certOf?.what ?? "certificate"} has no key`)
     // During a rotation the two files may belong to different pairs, and the server's error does not show that.
-    if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+    if (cert !== undefined && key !== undefined && !certificateOf(cert).checkPrivateKey(privateKeyOf(key))) {
       return yield* fail(`${certOf?.what} and ${keyOf?.what} do not belong together`)
     }
     const token = source.token === undefined ? undefined : (yield* textOf(source.token)).trim()

@@ -2,7 +2,7 @@
  * Finds expired credentials. A server reports only "Unauthorized", and the usual reason is in the credentials themselves. The result
  * is only for messages, because the local clock may be wrong.
  */
-import { X509Certificate } from "node:crypto"
+import * as NodeModule from "../resource/NodeModule.ts"
 import type { Credentials } from "./Cluster.ts"
 
 /** The expiry of a JSON Web Token, in milliseconds since 1970; undefined for other tokens and those without an expiry. */
@@ -19,6 +19,8 @@ const endOfToken = (token: string): number | undefined => {
   }
 }
 
+const endOfCertificate = (pem: string): number => Date.parse(new (NodeModule.crypto().X509Certificate)(pem).validTo)
+
 /** The part of the credentials that expired before `now`, and when; undefined if all are valid. */
 export const at =
   (now: number) =>
@@ -26,7 +28,7 @@ export const at =
     const [, token] = /^Bearer (.*)$/.exec(headers.authorization ?? "") ?? []
     const ends: ReadonlyArray<readonly [what: string, end: number | undefined]> = [
       ["the token", token === undefined ? undefined : endOfToken(token)],
-      ["the client certificate", tls.cert === undefined ? undefined : Date.parse(new X509Certificate(tls.cert).validTo)]
+      ["the client certificate", tls.cert === undefined ? undefined : endOfCertificate(tls.cert)]
     ]
     const over = ends.flatMap(([what, end]) =>
       end !== undefined && end <= now ? [`${what} expired at ${new Date(end).toISOString()}`] : []

@@ -2,9 +2,9 @@
  * Chooses the proxy of a request by the rules of Go's clients, so that Homeostat uses the same proxy as kubectl. Bun's own rules
  * differ (it sends loopback through the proxy), so fetch always gets an explicit setting.
  */
-import * as net from "node:net"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
+import * as NodeModule from "../resource/NodeModule.ts"
 
 /** The proxy settings of the environment. */
 export interface Environment {
@@ -28,14 +28,14 @@ export const environment: Effect.Effect<Environment> = Effect.orDie(
 )
 
 const familyOf = (address: string): "ipv4" | "ipv6" | undefined => {
-  const version = net.isIP(address)
+  const version = NodeModule.net().isIP(address)
   return version === 4 ? "ipv4" : version === 6 ? "ipv6" : undefined
 }
 
 const within = (address: string, network: string, prefix: number): boolean => {
   const family = familyOf(network)
   if (family === undefined || family !== familyOf(address) || prefix > (family === "ipv4" ? 32 : 128)) return false
-  const list = new net.BlockList()
+  const list = new (NodeModule.net().BlockList)()
   list.addSubnet(network, prefix, family)
   return list.check(address, family)
 }

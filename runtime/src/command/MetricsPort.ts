@@ -2,7 +2,6 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as BindAddress from "../manager/BindAddress.ts"
-import * as Certificate from "../manager/Certificate.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import { UsageError } from "./Verb.ts"
@@ -49,9 +48,14 @@ export const check = (settings: Settings): Either.Either<void, UsageError> => {
 export const certificatesOf = ({ metricsAddress, metricsCertDir, metricsSecure }: Settings) =>
   !metricsSecure || metricsAddress === undefined
     ? Effect.sync(() => undefined)
-    : metricsCertDir === undefined
-      ? Certificate.ofOurOwn
-      : Effect.mapError(
-          Certificate.ofDir(metricsCertDir),
-          ({ message }) => new Certificate.Unusable({ message: `--metrics-cert-dir: ${message}` })
-        )
+    : // Most managers serve metrics without TLS.
+      Effect.flatMap(
+        Effect.promise(() => import("../manager/Certificate.ts")),
+        ({ ofDir, ofOurOwn, Unusable }) =>
+          metricsCertDir === undefined
+            ? ofOurOwn
+            : Effect.mapError(
+                ofDir(metricsCertDir),
+                ({ message }) => new Unusable({ message: `--metrics-cert-dir: ${message}` })
+              )
+      )

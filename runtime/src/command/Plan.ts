@@ -5,10 +5,7 @@ import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
 import * as FirstContact from "../manager/FirstContact.ts"
 import type * as Manager from "../manager/Manager.ts"
-import * as Document from "../plan/Document.ts"
-import * as Plan from "../plan/Plan.ts"
 import type { Load } from "../plan/Simulation.ts"
-import * as Text from "../plan/Text.ts"
 import * as Build from "./Build.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
@@ -23,21 +20,27 @@ export interface Program<R, E> extends Runnable<R, E> {
   readonly simulation: Load
 }
 
-/** Renders a plan, or its difference from an earlier plan. */
-interface Format {
-  readonly plan: (plan: Document.Document) => string
-  readonly difference: (difference: Document.Difference) => string
-}
-
 const json = (value: object): string => JSON.stringify(value, undefined, 2)
 
-const formats: { readonly [name: string]: Format } = {
-  text: { plan: Text.text, difference: Text.differenceText },
-  json: { plan: json, difference: json },
-  markdown: { plan: Text.markdown, difference: Text.differenceMarkdown }
-}
+/** The modules of a plan. No other command needs them. */
+const modules = Effect.promise(async () => {
+  const [Plan, Document, Text] = await Promise.all([
+    import("../plan/Plan.ts"),
+    import("../plan/Document.ts"),
+    import("../plan/Text.ts")
+  ])
+  /** They render a plan, or its difference from an earlier plan. */
+  const formats = {
+    text: { plan: Text.text, difference: Text.differenceText },
+    json: { plan: json, difference: json },
+    markdown: { plan: Text.markdown, difference: Text.differenceMarkdown }
+  }
+  return { Plan, Document, formats }
+})
 
-const textFormat: Format = { plan: Text.text, difference: Text.differenceText }
+type Format = keyof Effect.Effect.Success<typeof modules>["formats"]
+
+const formats: { readonly [name in Format]: Format } = { text: "text", json: "json", markdown: "markdown" }
 
 const flagsOf = (names: ReadonlyArray<string>) => ({
   ...Flags.cluster,
@@ -73,7 +76,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
     Flag.choice("output", formats, {
       placeholder: "FORMAT",
       description: "text, json or markdown (default text)",
-      otherwise: textFormat
+      otherwise: formats.text
     })
   )
 })
@@ -104,11 +107,14 @@ const digestOf = (value: object): string =>
   new Bun.CryptoHasher("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 12)
 
 const earlier = (path: string) =>
-  Effect.flatMap(ManifestFiles.read("since", path), (text) => {
-    const document = Document.parse(text)
+  Effect.gen(function* () {
+    const text = yield* ManifestFiles.read("since", path)
+    const document = (yield* modules).Document.parse(text)
     return document === undefined
-      ? new ManifestFiles.InvalidFile({ message: `--since: ${path} is not a plan (write one with plan -o json)` })
-      : Effect.succeed(document)
+      ? yield* new ManifestFiles.InvalidFile({
+          message: `--since: ${path} is not a plan (write one with plan -o json)`
+        })
+      : document
   })
 
 /** The verb. It exits with 0 if nothing is to be written, with 2 if something is or may be, and with 1 after an error. */
@@ -133,6 +139,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
         const before = settings.since === undefined ? undefined : yield* earlier(settings.since)
         const manifests = yield* ManifestFiles.objectsIn(settings.files)
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
+        const { Document, formats, Plan } = yield* modules
         const { make } = yield* Effect.promise(program.simulation)
         const controllers = Flags.chosen(program.controllers, settings.controllers)
         // As kubectl: the flag wins over the context.
@@ -157,11 +164,11 @@ export const verb = <R, E>(program: Program<R, E>) =>
         const maker = { name, version, ...(build !== undefined && { commit: build.commit }) }
         const document = Document.of(plan, maker, flagsIn(settings, manifests, namespace))
         if (before === undefined) {
-          yield* Output.print(settings.format.plan(document))
+          yield* Output.print(formats[settings.format].plan(document))
           return yield* Document.isEmpty(document) ? Effect.void : new Verb.Logged({ code: 2 })
         }
         const difference = Document.difference(before, document)
-        yield* Output.print(settings.format.difference(difference))
+        yield* Output.print(formats[settings.format].difference(difference))
         return yield* Document.isSame(difference) ? Effect.void : new Verb.Logged({ code: 2 })
       }).pipe(Effect.scoped)
   })

@@ -6,8 +6,6 @@ import * as Either from "effect/Either"
 import type * as Layer from "effect/Layer"
 import type * as Manager from "../manager/Manager.ts"
 import * as Document from "../manager/recordings/Document.ts"
-import * as Replay from "../replay/Replay.ts"
-import * as ReplayText from "../replay/Text.ts"
 import * as Text from "../resource/Text.ts"
 import * as Asking from "./Asking.ts"
 import * as FileText from "./FileText.ts"
@@ -113,6 +111,9 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
         }
         if (save !== undefined) return yield* saved(save, text.trimEnd())
         const layer: Layer.Layer<R, E, Manager.Runtime> = program.plannedLayer ?? program.layer
+        const [Replay, ReplayText] = yield* Effect.promise(() =>
+          Promise.all([import("../replay/Replay.ts"), import("../replay/Text.ts")])
+        )
         const report = yield* Replay.make(program.controllers, layer, document, {
           begin: settings.break ? Pause.pause : undefined
         })

@@ -213,7 +213,8 @@ const start = <R, E>(
       const webhooks =
         admissions === undefined
           ? undefined
-          : yield* Webhooks.start(program, settings, Webhooks.namespaceOf(cluster)).pipe(
+          : yield* Effect.promise(() => import("./ServedWebhooks.ts")).pipe(
+              Effect.flatMap(({ start }) => start(program, settings, Webhooks.namespaceOf(cluster))),
               // After the exporter, which marks the exported traces.
               Call.observedBy(admissions.record),
               Tracing.traced(observers, settings)

@@ -33,6 +33,8 @@ export interface Verb<E, R> {
   readonly settings?: Setting.Settings | undefined
   /** Whether the verb runs until a signal, which then is a success. Other verbs fail at a signal. Default: false. */
   readonly untilSignal?: boolean | undefined
+  /** Whether the verb needs the service FileSystem. Default: true. */
+  readonly usesFiles?: boolean | undefined
   readonly run: (input: Flag.Input) => Effect.Effect<void, E | UsageError, R>
 }
 
@@ -57,6 +59,8 @@ export const make = <F extends Flag.Flags, E, R>(
     readonly logsWarnings?: boolean | undefined
     /** Whether the verb runs until a signal, which then is a success. Other verbs fail at a signal. Default: false. */
     readonly untilSignal?: boolean | undefined
+    /** Whether the verb needs the service FileSystem, whose module takes 6 ms to load. Default: true. */
+    readonly usesFiles?: boolean | undefined
     /** The exit code of an invalid command line. Default: 2. */
     readonly misuse?: number | undefined
   }
@@ -68,6 +72,7 @@ export const make = <F extends Flag.Flags, E, R>(
   examples: options.examples,
   settings: options.settings,
   untilSignal: options.untilSignal,
+  usesFiles: options.usesFiles,
   run: (input) =>
     Either.match(Flag.read(options.flags, input, options.words?.most), {
       onLeft: (message): Effect.Effect<void, E | UsageError, R> =>

@@ -22,6 +22,7 @@ export const json = ({ build, name, version }: Build.Built): string => JSON.stri
 export const verb = (program: Build.Built) =>
   Verb.make("version", {
     description: "Print the version, and how the program was built",
+    usesFiles: false,
     flags: {
       write: Flag.short(
         "o",

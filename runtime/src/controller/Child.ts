@@ -36,6 +36,8 @@ export interface Options<A> extends Apply.Options<A> {
   readonly replaces?: ReadonlyArray<Resource.Any> | undefined
 }
 
+const none: ReadonlyArray<never> = []
+
 /** The services to apply a child. */
 export type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 
@@ -88,8 +90,9 @@ export const keyOf = (owner: KubernetesObject, { kind, metadata }: Child): Objec
 export const of = <A extends KubernetesObject, D extends Intent.Intended>(
   kind: Resource.Resource<A, D>,
   desired: D,
-  { after = [], ready, replaces, waits = "Creation", ...options }: Options<A> = {}
+  options: Options<A> = {}
 ): Child<A> => {
+  const { after = none, ready, replaces, waits = "Creation" } = options
   const whole = (owner: KubernetesObject): D => {
     if (after.length === 0) return desired
     const places = after.map((child) => placeOf(child.kind, keyOf(owner, child))).sort()
@@ -129,7 +132,7 @@ export const keep = <A extends KubernetesObject>(kind: Resource.Resource<A, neve
   const present = Effect.succeed(object)
   const held = Effect.succeed({ object, isHeld: false })
   const readiness = (child: KubernetesObject) => Readiness.of(kind, child)
-  return { kind, metadata: object.metadata, after: [], apply: () => present, hold: () => held, readiness }
+  return { kind, metadata: object.metadata, after: none, apply: () => present, hold: () => held, readiness }
 }
 
 const readinessOf = <A extends KubernetesObject>(

@@ -178,7 +178,7 @@ const settle = <B>(
 ): Effect.Effect<B, Failure | TerminalError, Child.Needs> => {
   const child = children[from]
   if (child === undefined) return end(children.every((each) => states.get(each)?._tag === "Applied"))
-  const waitsFor = child.after.filter((other) => !isReady(states.get(other))).map(nameOf)
+  const waitsFor = child.after.length === 0 ? child.after : child.after.filter((other) => !isReady(states.get(other)))
   const name = nameOf(child)
   const next = (state: State<KubernetesObject>) => {
     states.set(child, state)
@@ -197,7 +197,7 @@ const settle = <B>(
     onSuccess: ({ isHeld, object }) =>
       next(
         isHeld || object === undefined
-          ? { _tag: "Waiting", child: name, object, waitsFor }
+          ? { _tag: "Waiting", child: name, object, waitsFor: waitsFor.map(nameOf) }
           : appliedOf(child, name, object)
       )
   })

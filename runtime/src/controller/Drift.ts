@@ -239,10 +239,12 @@ export const foreignFields = (
   intent: Json,
   object: Json,
   exclusive: ReadonlyArray<ReadonlyArray<Step>>
-): ReadonlyArray<ForeignField> =>
-  exclusive.flatMap((steps) => {
-    const value = valueAt(object, steps)
-    const wanted = valueAt(intent, steps)
+): ReadonlyArray<ForeignField> => {
+  const found = walker(object)
+  const meant = walker(intent)
+  return exclusive.flatMap((steps) => {
+    const value = found(steps)
+    const wanted = meant(steps)
     if (isList(value)) {
       const intended = isList(wanted) ? wanted : []
       const near = intended.length > longest ? finder(intended) : undefined
@@ -270,6 +272,7 @@ export const foreignFields = (
       pointer: `${pointer}/${pointerToken(key)}`
     }))
   })
+}
 
 /**
  * The operations that make the parts that the intent owns alone match the intent in one patch. Two patches could be refused (two
@@ -303,13 +306,31 @@ const standing = (wanted: ReadonlyArray<Json>, have: ReadonlyArray<Json>): Reado
 const indexAt = (value: Json | undefined, step: Exclude<Step, string>): number =>
   isList(value) ? value.findIndex((item) => covers(step, item)) : -1
 
-const valueAt = (root: Json, steps: ReadonlyArray<Step>): Json | undefined => {
-  let value: Json | undefined = root
-  for (const step of steps) {
-    if (typeof step === "string") value = isRecord(value) ? fieldOf(value, step) : undefined
-    else value = isList(value) ? value[indexAt(value, step)] : undefined
+const valueAt = (root: Json, steps: ReadonlyArray<Step>): Json | undefined => walker(root)(steps)
+
+const stepInto = (value: Json | undefined, step: Step): Json | undefined =>
+  typeof step === "string"
+    ? isRecord(value)
+      ? fieldOf(value, step)
+      : undefined
+    : isList(value)
+      ? value[indexAt(value, step)]
+      : undefined
+
+/** Leads to the values at paths. It keeps the values on the last path, because most paths have the same beginning as the one before. */
+const walker = (root: Json): ((steps: ReadonlyArray<Step>) => Json | undefined) => {
+  let before: ReadonlyArray<Step> = []
+  const values: Array<Json | undefined> = [root]
+  return (steps) => {
+    let isSame = true
+    for (let at = 0; at < steps.length; at++) {
+      const step = steps[at]
+      isSame &&= step === before[at]
+      if (!isSame && step !== undefined) values[at + 1] = stepInto(values[at], step)
+    }
+    before = steps
+    return values[steps.length]
   }
-  return value
 }
 
 /** The place in an object to which the steps lead, if the object has a value there. */

@@ -52,13 +52,14 @@ export const of = <D extends Intended>(
 ): D => {
   const { name, uid } = owner.metadata
   const reference = { apiVersion: Resource.apiVersionOf(resource), kind: resource.kind, name, uid }
-  const metadata: DesiredMeta = {
-    ...desired.metadata,
-    ...(namespace === undefined ? {} : { namespace }),
-    ownerReferences: [{ ...reference, controller: true, blockOwnerDeletion: true }]
-  }
-  const hash = digest({ ...desired, metadata }, child && hashOf(child))
-  return { ...desired, metadata: { ...metadata, annotations: { ...metadata.annotations, [intentAnnotation]: hash } } }
+  const metadata: { -readonly [Field in keyof DesiredMeta]: DesiredMeta[Field] } = { ...desired.metadata }
+  if (namespace !== undefined) metadata.namespace = namespace
+  metadata.ownerReferences = [{ ...reference, controller: true, blockOwnerDeletion: true }]
+  const intent = { ...desired, metadata }
+  // The hash is of the intent without the hash.
+  const hash = digest(intent, child && hashOf(child))
+  metadata.annotations = { ...metadata.annotations, [intentAnnotation]: hash }
+  return intent
 }
 
 /**

@@ -15,7 +15,6 @@
  *
  * Needs `create` on `tokenreviews.authentication.k8s.io` and `subjectaccessreviews.authorization.k8s.io`: see {@link access}.
  */
-import { createHash } from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -245,7 +244,7 @@ export const make = ({
       now: number
     ): Effect.Effect<User | string, Unanswered | SingleFlight.Crowded> => {
       if (token.length > mostToken) return Effect.succeed(`this token is too long: at most ${mostToken} characters`)
-      const key = createHash("sha256").update(token).digest("base64")
+      const key = Bun.CryptoHasher.hash("sha256", token, "base64")
       const before = users.get(key, now) ?? unknown.get(key, now)
       if (before !== undefined) return Effect.succeed(before)
       // A confirmed token does not wait behind unconfirmed ones.

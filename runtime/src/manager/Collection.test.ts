@@ -19,9 +19,13 @@ const queueOf = (counts: typeof work) => ({ snapshot: () => counts }) as unknown
 const manager = (objects: number) =>
   Effect.gen(function* () {
     const synced = yield* Deferred.make<void>()
-    const informer = { synced: Deferred.await(synced), store: { size: () => objects } } as unknown as Informer
+    const done = Deferred.await(synced)
+    const store = { size: () => objects }
+    const informer = { isOptional: () => false, settled: done, synced: done, store } as unknown as Informer
+    // The API server does not serve the kind.
+    const absent = { isOptional: () => true, settled: Effect.void, synced: Effect.never, store: { size: () => 0 } }
     const state = { collections: 0, queue: Option.none<Queue>() }
-    const runner = { informers: [informer, informer], queue: () => state.queue }
+    const runner = { informers: [informer, informer, absent as unknown as Informer], queue: () => state.queue }
     yield* Collection.afterFirstPass([runner], () => void state.collections++)
     return { state, sync: Deferred.succeed(synced, undefined) }
   })

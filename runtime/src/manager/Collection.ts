@@ -33,7 +33,9 @@ export const afterFirstPass = (
     const objects = informers.reduce((sum, { store }) => sum + store.size(), 0)
     if (objects >= fewest && objects <= most) collect()
   })
-  return Effect.forEach(informers, ({ synced }) => synced, { discard: true }).pipe(
+  // An optional kind that the API server does not serve never syncs.
+  const filled = informers.map(({ isOptional, settled, synced }) => (isOptional() ? settled : synced))
+  return Effect.all(filled, { discard: true }).pipe(
     Effect.zipRight(
       Effect.forever(Effect.suspend(() => Effect.delay(look, passed.size === 0 ? "1 second" : "1 minute")))
     ),

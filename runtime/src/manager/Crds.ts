@@ -1,5 +1,4 @@
 /** Installs the CustomResourceDefinitions of the controllers' kinds. */
-import { isDeepStrictEqual } from "node:util"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -103,8 +102,8 @@ const write = (
 
 /** Whether the CRD is up to date. Fields of other managers, such as a conversion, do not count. */
 const isSame = ({ spec: found }: BuiltIn.CustomResourceDefinition, { spec }: Crd.Crd): boolean =>
-  isDeepStrictEqual([found.scope, found.names, found.versions], [spec.scope, spec.names, spec.versions]) &&
-  (spec.conversion === undefined || isDeepStrictEqual(placeOf(found), placeOf(spec)))
+  Bun.deepEquals([found.scope, found.names, found.versions], [spec.scope, spec.names, spec.versions], true) &&
+  (spec.conversion === undefined || Bun.deepEquals(placeOf(found), placeOf(spec), true))
 
 /** The address of a conversion without its CAs, which change by themselves. */
 const placeOf = ({ conversion }: Pick<BuiltIn.CustomResourceDefinition["spec"], "conversion">): unknown => {

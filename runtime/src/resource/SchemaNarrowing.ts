@@ -5,7 +5,6 @@
  *
  * Pure. Schemas are read as plain JSON, because one of them comes from a cluster and may have any content.
  */
-import { isDeepStrictEqual } from "node:util"
 
 /** One difference that narrows a schema. */
 export interface Finding {
@@ -95,7 +94,7 @@ const valueFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
   const values = listAt(to, "enum")
   if (values.length > 0) {
     const former = listAt(from, "enum")
-    const gone = former.filter((value) => !values.some((other) => isDeepStrictEqual(value, other)))
+    const gone = former.filter((value) => !values.some((other) => Bun.deepEquals(value, other, true)))
     if (former.length === 0 && !(from.type === "boolean" && values.includes(true) && values.includes(false))) {
       found.push({ field, problem: `takes nothing but ${values.map(text).join(", ")} now` })
     }
@@ -198,11 +197,11 @@ const ruleFindings = (pair: Pair): ReadonlyArray<Finding> => {
     }
   }
   const demands = listAt(to, "allOf").filter(
-    (one) => !listAt(from, "allOf").some((other) => isDeepStrictEqual(one, other))
+    (one) => !listAt(from, "allOf").some((other) => Bun.deepEquals(one, other, true))
   )
   if (demands.length > 0) found.push({ field, problem: "has conditions (allOf) that were not there, or not so" })
   for (const key of ["anyOf", "oneOf", "not"]) {
-    if (to[key] !== undefined && !isDeepStrictEqual(to[key], from[key])) {
+    if (to[key] !== undefined && !Bun.deepEquals(to[key], from[key], true)) {
       found.push({ field, problem: `has conditions (${key}) that were not there, or not so` })
     }
   }
@@ -328,7 +327,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
     // A field that was required before does not need its default.
     if (before === null && needed.includes(name)) continue
     const isMore = before === null && to.maxProperties !== undefined
-    if (filled !== null && (isMore || (isConditioned && !isDeepStrictEqual(filled, before)))) {
+    if (filled !== null && (isMore || (isConditioned && !Bun.deepEquals(filled, before, true)))) {
       const what = before === null ? "is filled in now" : "is filled in with something else now"
       found.push({ field: below(field, name), problem: `${what}, which the conditions around it may not take` })
     }

@@ -29,7 +29,14 @@ export const isMachine = (clock: Clock.Clock): boolean => clock === machine
  * Time.seconds(0) // => "1970-01-01T00:00:00Z"
  * ```
  */
-export const seconds = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
+export const seconds = (millis: number): string => {
+  const second = Math.floor(millis / 1000)
+  // Every status asks for the present second, and a text takes 0.7 us.
+  if (second !== last.second) last = { second, text: `${new Date(millis).toISOString().slice(0, 19)}Z` }
+  return last.text
+}
+
+let last = { second: 0, text: "1970-01-01T00:00:00Z" }
 
 /**
  * RFC 3339 with six digits of a second, as `metav1.MicroTime`: `2026-11-20T09:00:00.250000Z`.

@@ -1,5 +1,4 @@
 /** JSON patches of the differences between two values, and merge patches. */
-import { isDeepStrictEqual } from "node:util"
 import { pointer } from "../client/Patch.ts"
 
 /** An operation of a JSON patch (RFC 6902). */
@@ -14,7 +13,7 @@ const isObject = (value: unknown): value is Fields =>
 
 /** The operations that change one value into another. A list that differs is replaced as a whole. */
 export const between = (before: unknown, after: unknown, path = ""): ReadonlyArray<Operation> => {
-  if (isDeepStrictEqual(before, after)) return []
+  if (Bun.deepEquals(before, after, true)) return []
   if (!isObject(before) || !isObject(after)) return [{ op: "replace", path, value: after }]
   const removed = Object.keys(before).flatMap(
     (name): ReadonlyArray<Operation> =>

@@ -5,7 +5,6 @@
  * creates configurations that are missing, and writes CAs. Only the leader changes webhooks and policies, so that replicas of two versions
  * do not undo each other's work during a rollout.
  */
-import { isDeepStrictEqual } from "node:util"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -107,7 +106,7 @@ const includes = (found: unknown, wanted: unknown): boolean => {
       wanted.every((each, index) => includes(found[index], each))
     )
   }
-  if (typeof wanted !== "object" || wanted === null) return isDeepStrictEqual(found, wanted)
+  if (typeof wanted !== "object" || wanted === null) return Bun.deepEquals(found, wanted, true)
   return (
     typeof found === "object" &&
     found !== null &&
@@ -124,7 +123,7 @@ const hasSelectorsOf = (found: WebhookConfiguration, { webhooks }: Configuration
     }
     return [namespaceSelector, objectSelector]
   }
-  return webhooks.every((webhook, at) => isDeepStrictEqual(selectorsOf(found.webhooks?.[at]), selectorsOf(webhook)))
+  return webhooks.every((webhook, at) => Bun.deepEquals(selectorsOf(found.webhooks?.[at]), selectorsOf(webhook), true))
 }
 
 /** The registration of a program. It writes nothing by itself. */
