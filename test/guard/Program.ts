@@ -1,0 +1,130 @@
+/** A tree's program: how it is built, and a running manager that tells what it has used. */
+import { mkdtempSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Served from "../bench/scale/Served.ts"
+import * as Dockerfile from "../suites/binary/Dockerfile.ts"
+import type { Usage } from "./Probe.ts"
+
+/** A compiled program. */
+export interface Program {
+  readonly name: "baseline" | "tree"
+  /** The root of its sources. */
+  readonly root: string
+  /** The compiled program. */
+  readonly file: string
+}
+
+/** An API server for managers. */
+export type Server = Awaited<ReturnType<typeof Served.start>>
+
+/** The environment variables that the image sets. */
+const image = Object.fromEntries(
+  Dockerfile.all("ENV")
+    .flatMap((rest) => rest.split(/\s+/))
+    .map((each) => each.split("=", 2))
+)
+
+/** Runs a command in a folder. It throws an Error with the command and its output if the command fails. */
+export const run = async (command: ReadonlyArray<string>, cwd: string): Promise<void> => {
+  const child = Bun.spawn([...command], { cwd, stdin: "ignore", stdout: "pipe", stderr: "pipe" })
+  const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  if ((await child.exited) !== 0) throw new Error(`${command.join(" ")}: ${(await output).join("").slice(-2000)}`)
+}
+
+/** Compiles the program of a tree whose dependencies are installed, as its own build does. */
+export const build = async (name: Program["name"], root: string, outdir: string): Promise<Program> => {
+  await run([process.execPath, "deploy/build.ts", "--outdir", outdir], root)
+  return { name, root, file: join(outdir, "homeostat") }
+}
+
+/** Returns the bytes of the minified program of a tree, without Bun. */
+export const bundledBytes = async (root: string): Promise<number> => {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(root, "controllers/main.ts")],
+    target: "bun",
+    minify: true,
+    splitting: true,
+    define: { "process.env.NODE_ENV": JSON.stringify("production") }
+  })
+  return outputs.reduce((sum, { size }) => sum + size, 0)
+}
+
+/** What a manager may be started with. */
+export interface Options {
+  readonly env?: { readonly [name: string]: string }
+  readonly flags?: ReadonlyArray<string>
+}
+
+const running = new Set<{ readonly kill: (signal: "SIGKILL") => void }>()
+
+/** Kills all servers and managers. */
+export const stopAll = (): void => {
+  for (const child of running) child.kill("SIGKILL")
+  running.clear()
+}
+
+/** Starts an API server in memory, the tree's own. `folder` is for temporary files. */
+export const serve = async (root: string, folder: string): Promise<Server> => {
+  const server = await Served.start(mkdtempSync(join(folder, "server-")), root)
+  running.add(server.child)
+  return server
+}
+
+/** Starts a manager of WebApps. */
+export const start = ({ file, name }: Program, { kubeconfig }: Server, options: Options = {}) => {
+  const [metrics, health] = [Served.freePort(), Served.freePort()]
+  const log = `${kubeconfig}-${name}.log`
+  const answers: Array<(usage: Usage) => void> = []
+  const child = Bun.spawn(
+    [
+      ...[file, "run", "--kubeconfig", kubeconfig, "--controllers", "webapp", "--log-format", "json"],
+      ...["--metrics-bind-address", `127.0.0.1:${metrics}`, "--health-probe-bind-address", `127.0.0.1:${health}`],
+      ...(options.flags ?? [])
+    ],
+    {
+      env: {
+        ...{ ...process.env, ...image, ...options.env },
+        // The program refuses a preload otherwise.
+        ...{ HOMEOSTAT_ALLOW_DEBUG: "1", BUN_OPTIONS: `--preload ${join(import.meta.dir, "Probe.ts")}` }
+      },
+      ...{ stdin: "ignore", stdout: Bun.file(log), stderr: Bun.file(log) },
+      ipc: (usage: Usage) => answers.shift()?.(usage)
+    }
+  )
+  running.add(child)
+  const page = (port: number, path: string): Promise<string> =>
+    fetch(`http://127.0.0.1:${port}${path}`).then(
+      (answer) => (answer.ok ? answer.text() : ""),
+      () => ""
+    )
+  const until = async (millis: number, isReached: () => Promise<boolean>): Promise<void> => {
+    while (!(await isReached())) {
+      if (child.exitCode !== null)
+        throw new Error(`the manager of the ${name} has ended: ${readFileSync(log, "utf8").slice(-2000)}`)
+      await Bun.sleep(millis)
+    }
+  }
+  const usage = (message: "collect" | "look" = "look"): Promise<Usage> =>
+    new Promise((resolve) => {
+      answers.push(resolve)
+      child.send(message)
+    })
+  return {
+    /** What the process has used so far. With `collect`, it collects garbage after it has read the CPU time. */
+    usage,
+    /** Waits until a condition holds, and asks at this interval. It throws an Error with the end of the log if the manager ends. */
+    until,
+    ready: () => until(5, async () => (await page(health, "/readyz")) !== ""),
+    /** Waits for this many reconciles. */
+    reconciled: (count: number) =>
+      until(250, async () => {
+        const series = (await page(metrics, "/metrics")).matchAll(/^controller_runtime_reconcile_total\{.*\} (\d+)/gm)
+        return Array.from(series, ([, value]) => Number(value)).reduce((sum, value) => sum + value, 0) >= count
+      }),
+    stop: async (): Promise<void> => {
+      running.delete(child)
+      child.kill("SIGKILL")
+      await child.exited
+    }
+  }
+}
