@@ -2,8 +2,8 @@
  * `bun run guard [ROW...]` compares the cost of the program with that of a baseline commit, and fails where a row costs more than 10 %
  * more. `test/guard/baseline.json` names the commit and the rows that may cost more. Without words, it measures all rows.
  *
- * Both programs are compiled and measured by turns on this machine, so no limit is a time. It needs git, and a clone with the baseline's
- * commit. The last line is `N passed, N failed`.
+ * Both programs are compiled and measured at the same time, so no limit is a time. It needs git, and a clone with the baseline's commit. The
+ * last line is `N passed, N failed`.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -44,26 +44,20 @@ const checkout = async (commit: string): Promise<string> => {
   return baseline
 }
 
-/** Measures the rows of an experiment until each has a verdict, and returns the pairs of the rows that failed in words. */
+/** Measures the chosen rows of an experiment until each has a verdict, and returns the pairs of the rows that failed in words. */
 const conduct = async (
-  { open, rows, together }: Experiment.Experiment,
+  { open, rows }: Experiment.Experiment,
   context: Experiment.Context,
   { raised }: Baseline.Baseline
 ): Promise<ReadonlyArray<string>> => {
   const measure = await open(context)
   const measured = rows.map((row) => ({ row, raised: raised[row.name]?.to, pairs: [] as Verdict.Pair[] }))
-  const isOpen = ({ pairs, raised, row }: (typeof measured)[number]) => Verdict.of(pairs, row, raised) === undefined
-  const [first, second] = context.programs
-  const ofBoth = async (isSwapped: boolean) => {
-    if (together) return Promise.all([measure(first), measure(second)])
-    if (!isSwapped) return [await measure(first), await measure(second)]
-    const tree = await measure(second)
-    return [await measure(first), tree]
-  }
-  for (let round = 0; measured.some(isOpen); round++) {
-    const [baseline, tree] = await ofBoth(round % 2 === 1)
-    for (const [at, one] of measured.entries())
-      if (isOpen(one)) one.pairs.push({ baseline: baseline?.[at] ?? Number.NaN, tree: tree?.[at] ?? Number.NaN })
+  const unfinished = () => measured.filter(({ pairs, raised, row }) => Verdict.of(pairs, row, raised) === undefined)
+  for (let open = unfinished(); open.length > 0; open = unfinished()) {
+    const isOpen = (name: string): boolean => open.some(({ row }) => row.name === name)
+    const [baseline, tree] = await Promise.all(context.programs.map((program) => measure(program, isOpen)))
+    for (const { pairs, row } of open)
+      pairs.push({ baseline: baseline?.[row.name] ?? Number.NaN, tree: tree?.[row.name] ?? Number.NaN })
   }
   Program.stopAll()
   return measured.flatMap(({ pairs, raised, row }) => {
@@ -91,9 +85,12 @@ const main = async (): Promise<void> => {
     serve: () => Program.serve(root, folder)
   }
   step(`compiled the baseline ${baseline.commit.slice(0, 8)} and the tree`)
-  const chosen = Experiment.all.filter(
-    ({ rows }) => words.length === 0 || rows.some(({ name }) => words.includes(name))
-  )
+  const chosen = Experiment.all
+    .map((experiment) => ({
+      ...experiment,
+      rows: experiment.rows.filter(({ name }) => words.length === 0 || words.includes(name))
+    }))
+    .filter(({ rows }) => rows.length > 0)
   const failed: Array<string> = []
   for (const experiment of chosen) failed.push(...(await conduct(experiment, context, baseline)))
   if (failed.length > 0) {

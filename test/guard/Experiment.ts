@@ -4,14 +4,18 @@
 import * as Program from "./Program.ts"
 import type { Row } from "./Verdict.ts"
 
-/** Measures the rows of a program, in their order. */
-export type Measure = (program: Program.Program) => Promise<ReadonlyArray<number>>
+/**
+ * Measures rows of a program, by their names. `isOpen` tells whether a row still needs a number. The guard measures both programs at the
+ * same time, so that other load on the machine slows both down alike.
+ */
+export type Measure = (
+  program: Program.Program,
+  isOpen: (row: string) => boolean
+) => Promise<{ readonly [row: string]: number }>
 
-/** Rows that are measured in one process. */
+/** Rows that share their preparation. */
 export interface Experiment {
   readonly rows: ReadonlyArray<Row>
-  /** True if both programs are measured at the same time, and not by turns. */
-  readonly together?: true
   /** Prepares both programs. */
   readonly open: (context: Context) => Promise<Measure>
 }
@@ -27,7 +31,7 @@ export interface Context {
 /** The WebApps of a first pass. */
 const converged = 3000
 /** The WebApps of a creation. */
-const created = 250
+const created = 150
 /** The WebApps of a creation without garbage collection. Each needs almost one MB. */
 const createdUncollected = 60
 
@@ -42,27 +46,23 @@ const elected = {
 /** Milliseconds that hold the same number of renewals of a Lease, one every two seconds. */
 const window = 6000
 
-const kibibytes = (bytes: number, objects: number): number => bytes / objects / 1024
+/** Returns a server of the program, where it has converged as many WebApps. */
+const convergedServer = async (program: Program.Program, { serve }: Context): Promise<Program.Server> => {
+  const server = await serve()
+  await server.ask(`/converge?count=${converged}&replicas=1`)
+  // The WebApps are converged for the program of the tree. That of the baseline may want to write to them first.
+  const manager = Program.start(program, server)
+  await manager.reconciled(converged)
+  await manager.until(250, async () => (await server.ask("/state")).wrong.length === 0)
+  await Bun.sleep(1000)
+  await manager.stop()
+  return server
+}
 
-/** Returns the server of each program, where this program has converged as many WebApps. */
-const convergedServers = async ({ programs, serve }: Context, count: number) => {
-  const servers = new Map<Program.Program, Program.Server>()
-  for (const program of programs) {
-    const server = await serve()
-    servers.set(program, server)
-    await server.ask(`/converge?count=${count}&replicas=1`)
-    // The WebApps are converged for the program of the tree. That of the baseline may want to write to them first.
-    const manager = Program.start(program, server)
-    await manager.reconciled(count)
-    await manager.until(250, async () => (await server.ask("/state")).wrong.length === 0)
-    await Bun.sleep(1000)
-    await manager.stop()
-  }
-  return (program: Program.Program): Program.Server => {
-    const server = servers.get(program)
-    if (server === undefined) throw new Error(`no server of the ${program.name}`)
-    return server
-  }
+/** Prepares something for each program, and returns what belongs to a program. */
+const forEach = async <A>({ programs }: Context, make: (program: Program.Program) => Promise<A>) => {
+  const [baseline, tree] = await Promise.all([make(programs[0]), make(programs[1])])
+  return (program: Program.Program): A => (program === programs[0] ? baseline : tree)
 }
 
 /** Measures a manager from its start to the end of its first pass. It throws an Error if the manager writes. */
@@ -78,8 +78,9 @@ const firstPass = async (program: Program.Program, server: Program.Server, optio
   return { allocated, cpu, kept }
 }
 
-/** Measures a manager of an empty cluster while WebApps are created, until all of them run. */
-const creation = async (program: Program.Program, server: Program.Server, count: number, options?: Program.Options) => {
+/** Measures a manager of an empty cluster while WebApps are created, until all of them run. Returns the usage per WebApp. */
+const creation = async (program: Program.Program, { serve }: Context, count: number, options?: Program.Options) => {
+  const server = await serve()
   const manager = Program.start(program, server, options)
   await manager.ready()
   const before = await manager.usage()
@@ -92,92 +93,75 @@ const creation = async (program: Program.Program, server: Program.Server, count:
   await Bun.sleep(1000)
   const after = await manager.usage()
   await manager.stop()
-  return { cpu: (after.cpu - before.cpu) / count, allocated: after.allocated - before.allocated }
+  server.child.kill()
+  return { cpu: (after.cpu - before.cpu) / count, allocated: (after.allocated - before.allocated) / count }
 }
 
 /** All experiments, the short ones first. */
 export const all: ReadonlyArray<Experiment> = [
   {
     rows: [{ name: "size", what: "minified program, kB", lead: 1 }],
-    open: async () => async (program) => [(await Program.bundledBytes(program.root)) / 1000]
+    open:
+      async () =>
+      async ({ root }) => ({ size: (await Program.bundledBytes(root)) / 1000 })
   },
   {
     rows: [{ name: "start", what: "CPU from start to ready, ms", lead: 5 }],
     open: async ({ serve }) => {
       const server = await serve()
       return async (program) => {
-        const times: Array<number> = []
-        for (let turn = 0; turn < 3; turn++) {
-          const manager = Program.start(program, server)
-          await manager.ready()
-          times.push((await manager.usage()).cpu)
-          await manager.stop()
-        }
-        return [Math.min(...times)]
+        const manager = Program.start(program, server)
+        await manager.ready()
+        const { cpu } = await manager.usage()
+        await manager.stop()
+        return { start: cpu }
       }
     }
   },
   {
     rows: [
       { name: "first-pass", what: `CPU of a first pass over ${converged} WebApps, ms`, lead: 5 },
-      { name: "kept", what: "heap per WebApp after a first pass, KiB", lead: 3 }
+      { name: "kept", what: "heap per WebApp after a first pass, kB", lead: 3 },
+      { name: "allocated", what: "allocated per WebApp of a first pass, kB", lead: 3 }
     ],
     open: async (context) => {
-      const serverOf = await convergedServers(context, converged)
-      return async (program) => {
+      const serverOf = await forEach(context, (program) => convergedServer(program, context))
+      const kilobytes = (bytes: number): number => bytes / converged / 1000
+      return async (program, isOpen) => {
         const { cpu, kept } = await firstPass(program, serverOf(program))
-        return [cpu, kibibytes(kept, converged)]
+        const measured = { "first-pass": cpu, kept: kilobytes(kept) }
+        if (!isOpen("allocated")) return measured
+        const { allocated } = await firstPass(program, serverOf(program), uncollected)
+        return { ...measured, allocated: kilobytes(allocated) }
       }
     }
   },
   {
-    rows: [{ name: "allocated", what: "allocated per WebApp of a first pass, KiB", lead: 3 }],
-    open: async (context) => {
-      const serverOf = await convergedServers(context, converged)
-      return async (program) => [
-        kibibytes((await firstPass(program, serverOf(program), uncollected)).allocated, converged)
-      ]
+    rows: [
+      { name: "creation", what: "CPU per created WebApp, ms", lead: 5 },
+      { name: "created-bytes", what: "allocated per created WebApp, kB", lead: 3 }
+    ],
+    open: async (context) => async (program, isOpen) => {
+      const { cpu } = await creation(program, context, created)
+      if (!isOpen("created-bytes")) return { creation: cpu }
+      const { allocated } = await creation(program, context, createdUncollected, uncollected)
+      return { creation: cpu, "created-bytes": allocated / 1000 }
     }
-  },
-  {
-    rows: [{ name: "created-bytes", what: "allocated per created WebApp, KiB", lead: 3 }],
-    open:
-      async ({ serve }) =>
-      async (program) => {
-        const server = await serve()
-        const { allocated } = await creation(program, server, createdUncollected, uncollected)
-        server.child.kill()
-        return [kibibytes(allocated, createdUncollected)]
-      }
-  },
-  {
-    rows: [{ name: "creation", what: "CPU per created WebApp, ms", lead: 5 }],
-    open:
-      async ({ serve }) =>
-      async (program) => {
-        const server = await serve()
-        const { cpu } = await creation(program, server, created)
-        server.child.kill()
-        return [cpu]
-      }
   },
   {
     rows: [{ name: "idle", what: "CPU of a quiet second, ms", lead: 5 }],
-    together: true,
-    open: async ({ programs, serve }) => {
-      const managers = programs.map(async (program) => {
-        const manager = Program.start(program, await serve(), elected)
+    open: async (context) => {
+      const managerOf = await forEach(context, async (program) => {
+        const manager = Program.start(program, await context.serve(), elected)
         await manager.ready()
-        return [program, manager] as const
+        return manager
       })
-      const managerOf = new Map(await Promise.all(managers))
       // The work of the start ends.
       await Bun.sleep(5000)
       return async (program) => {
-        const cpu = async (): Promise<number> => (await managerOf.get(program)?.usage())?.cpu ?? Number.NaN
-        const before = await cpu()
+        const { cpu } = await managerOf(program).usage()
         await Bun.sleep(window)
-        return [((await cpu()) - before) / (window / 1000)]
+        return { idle: ((await managerOf(program).usage()).cpu - cpu) / (window / 1000) }
       }
     }
   }

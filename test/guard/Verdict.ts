@@ -1,5 +1,5 @@
 /**
- * The verdict about a row, from pairs of measurements of the baseline and of the tree, each pair taken one after the other.
+ * The verdict about a row, from pairs of measurements of the baseline and of the tree, each pair taken at the same time.
  *
  * A pair votes against the tree if the tree costs more than the limit allows. More pairs are taken until one side leads by `lead` votes, or
  * until there are `most` pairs. So the median of the pairs' ratios decides, and a single disturbed pair decides nothing. Pairs of an
