@@ -1,11 +1,11 @@
 /**
- * What the guard measures. Each measurement starts a manager with an API server in memory. Both programs use the API server of the tree.
+ * The experiments of the guard. Each measurement starts a manager with an API server in memory. Both programs use the API server of the tree.
  */
 import * as Program from "./Program.ts"
 import type { Row } from "./Verdict.ts"
 
 /**
- * Measures rows of a program, by their names. `isOpen` tells whether a row still needs a number. The guard measures both programs at the
+ * Measures rows of a program, by their names. `isOpen` is true of a row that still needs a number. The guard measures both programs at the
  * same time, so that other load on the machine slows both down alike.
  */
 export type Measure = (
@@ -20,7 +20,7 @@ export interface Experiment {
   readonly open: (context: Context) => Promise<Measure>
 }
 
-/** What an experiment needs. */
+/** The programs and the servers of an experiment. */
 export interface Context {
   /** The programs of the baseline and of the tree. */
   readonly programs: readonly [Program.Program, Program.Program]

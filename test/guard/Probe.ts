@@ -1,7 +1,7 @@
 /** A preload of a measured program: answers each message of the guard with the CPU time and the heap of the process. */
 import { heapStats } from "bun:jsc"
 
-/** What a process has used so far. */
+/** The CPU time and the memory that a process has used so far. */
 export interface Usage {
   /** CPU time of all threads, in milliseconds. */
   readonly cpu: number

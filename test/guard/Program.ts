@@ -1,4 +1,4 @@
-/** A tree's program: how it is built, and a running manager that tells what it has used. */
+/** Builds the program of a tree, and starts managers that report their CPU time and memory. */
 import { mkdtempSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Served from "../bench/scale/Served.ts"
@@ -49,7 +49,7 @@ export const bundledBytes = async (root: string): Promise<number> => {
   return outputs.reduce((sum, { size }) => sum + size, 0)
 }
 
-/** What a manager may be started with. */
+/** Variables and flags of a manager, beside those of all managers. */
 export interface Options {
   readonly env?: { readonly [name: string]: string }
   readonly flags?: ReadonlyArray<string>
@@ -110,7 +110,7 @@ export const start = ({ file, name }: Program, { kubeconfig }: Server, options: 
       child.send(message)
     })
   return {
-    /** What the process has used so far. With `collect`, it collects garbage after it has read the CPU time. */
+    /** Returns the usage of the process so far. With `collect`, the process collects garbage after it has read the CPU time. */
     usage,
     /** Waits until a condition holds, and asks at this interval. It throws an Error with the end of the log if the manager ends. */
     until,

@@ -16,7 +16,7 @@ export interface Pair {
 /** A number that the guard compares. `lead` is 1 if the number is the same in each measurement. */
 export interface Row {
   readonly name: string
-  /** What is measured, and its unit. */
+  /** The measured number and its unit, in words. */
   readonly what: string
   readonly lead: number
 }

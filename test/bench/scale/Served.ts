@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** What `/state` answers. */
+/** The answer of `/state`. */
 export interface State {
   /** The number of WebApps. */
   readonly webapps: number
