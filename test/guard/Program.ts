@@ -55,6 +55,9 @@ export interface Options {
   readonly flags?: ReadonlyArray<string>
 }
 
+/** The most milliseconds of one step of a manager. */
+const patience = 300_000
+
 const running = new Set<{ readonly kill: (signal: "SIGKILL") => void }>()
 
 /** Kills all servers and managers. */
@@ -97,29 +100,43 @@ export const start = ({ file, name }: Program, { kubeconfig }: Server, options: 
       (answer) => (answer.ok ? answer.text() : ""),
       () => ""
     )
+  const failed = (how: string): Error =>
+    new Error(`the manager of the ${name} ${how}: ${readFileSync(log, "utf8").slice(-2000)}`)
   const until = async (millis: number, isReached: () => Promise<boolean>): Promise<void> => {
+    const began = performance.now()
     while (!(await isReached())) {
-      if (child.exitCode !== null)
-        throw new Error(`the manager of the ${name} has ended: ${readFileSync(log, "utf8").slice(-2000)}`)
+      if (child.exitCode !== null) throw failed("has ended")
+      if (performance.now() - began > patience) throw failed(`has not done its work in ${patience / 1000} s`)
       await Bun.sleep(millis)
     }
   }
-  const usage = (message: "collect" | "look" = "look"): Promise<Usage> =>
-    new Promise((resolve) => {
-      answers.push(resolve)
-      child.send(message)
-    })
+  const usage = (message: "collect" | "look" = "look"): Promise<Usage> => {
+    const { promise, reject, resolve } = Promise.withResolvers<Usage>()
+    answers.push(resolve)
+    child.exited.then(() => reject(failed("has ended")))
+    child.send(message)
+    return promise
+  }
   return {
     /** Returns the usage of the process so far. With `collect`, the process collects garbage after it has read the CPU time. */
     usage,
-    /** Waits until a condition holds, and asks at this interval. It throws an Error with the end of the log if the manager ends. */
+    /**
+     * Waits until a condition holds, and asks at this interval in milliseconds. It throws an Error with the end of the log if the manager
+     * ends, or does not get there in five minutes.
+     */
     until,
     ready: () => until(5, async () => (await page(health, "/readyz")) !== ""),
-    /** Waits for this many reconciles. */
+    /** Waits for at least this many reconciles, and until no reconcile is left to do. */
     reconciled: (count: number) =>
       until(250, async () => {
-        const series = (await page(metrics, "/metrics")).matchAll(/^controller_runtime_reconcile_total\{.*\} (\d+)/gm)
-        return Array.from(series, ([, value]) => Number(value)).reduce((sum, value) => sum + value, 0) >= count
+        const text = await page(metrics, "/metrics")
+        const sum = (series: string): number =>
+          Array.from(text.matchAll(new RegExp(`^${series}\\{.*\\} (\\d+)`, "gm")), ([, value]) => Number(value)).reduce(
+            (total, value) => total + value,
+            0
+          )
+        const left = sum("workqueue_depth") + sum("controller_runtime_active_workers")
+        return sum("controller_runtime_reconcile_total") >= count && left === 0
       }),
     stop: async (): Promise<void> => {
       running.delete(child)
