@@ -139,7 +139,7 @@ export const all: ReadonlyArray<Experiment> = [
   {
     rows: [
       { name: "creation", what: "CPU per created WebApp, ms", lead: 5 },
-      { name: "created-bytes", what: "allocated per created WebApp, kB", lead: 3 }
+      { name: "created-bytes", what: "allocated per created WebApp, kB", lead: 5 }
     ],
     open: async (context) => async (program, isOpen) => {
       const { cpu } = await creation(program, context, created)
