@@ -25,12 +25,12 @@ process.on("exit", () => {
   Program.stopAll()
   rmSync(folder, { recursive: true, force: true })
 })
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1))
 
 const refuse = (problem: string): never => {
   process.stderr.write(`guard: ${problem}\n`)
   process.exit(1)
 }
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => refuse(`${signal} stopped it`))
 
 /** Makes a clone of the baseline's commit with its own dependencies. */
 const checkout = async (commit: string): Promise<string> => {
