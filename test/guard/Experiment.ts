@@ -44,7 +44,7 @@ const elected = {
 }
 
 /** Milliseconds that hold the same number of renewals of a Lease, one every two seconds. */
-const window = 6000
+const window = 10_000
 
 /** Returns a server of the program, where it has converged as many WebApps. */
 const convergedServer = async (program: Program.Program, { serve }: Context): Promise<Program.Server> => {
