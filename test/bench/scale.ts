@@ -4,11 +4,12 @@
  * Each program has an API server in memory of its own. The times are CPU times of the manager, so that other programs on the machine hardly
  * change them.
  */
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import * as Dockerfile from "../suites/binary/Dockerfile.ts"
+import * as Served from "./scale/Served.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -33,41 +34,8 @@ const print = (line: string): void => {
   process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`)
 }
 
-const freePort = (): number => {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } })
-  server.stop(true)
-  return server.port
-}
-
-const startServer = async (folder: string, tree: string) => {
-  const child = Bun.spawn([process.execPath, join(tree, "test/bench/scale/Server.ts")], {
-    stdout: "pipe",
-    stderr: "inherit"
-  })
-  const { value } = await child.stdout.getReader().read()
-  const { control, server } = JSON.parse(new TextDecoder().decode(value))
-  const kubeconfig = join(folder, "kubeconfig")
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [{ name: "scale", cluster: { server } }],
-      users: [{ name: "scale", user: {} }],
-      contexts: [{ name: "scale", context: { cluster: "scale", user: "scale" } }],
-      "current-context": "scale"
-    })
-  )
-  return {
-    child,
-    kubeconfig,
-    ask: async (path: string): Promise<State> =>
-      (await (await fetch(`${control}${path}`, { method: "POST" })).json()) as State
-  }
-}
-
 const startManager = (program: string, kubeconfig: string, log: string) => {
-  const [metrics, health] = [freePort(), freePort()]
+  const [metrics, health] = [Served.freePort(), Served.freePort()]
   const child = Bun.spawn(
     [
       ...[...program.split(" "), "run", "--kubeconfig", kubeconfig, "--controllers", "webapp", "--log-format", "json"],
@@ -120,24 +88,16 @@ const settled = async (manager: Manager, least: number, isDone: () => Promise<bo
 
 const measures: Array<{ readonly name: string; readonly [measure: string]: string | number }> = []
 
-interface State {
-  readonly wrong: ReadonlyArray<string>
-  readonly revision: number
-  readonly sent: number
-  readonly expired: ReadonlyArray<string>
-  readonly refused: number
-}
-
 const places: Array<{
   readonly name: string
   readonly folder: string
   readonly program: string
-  readonly server: Awaited<ReturnType<typeof startServer>>
+  readonly server: Awaited<ReturnType<typeof Served.start>>
 }> = []
 for (const positional of positionals) {
   const [name = "", program = "", tree = join(import.meta.dir, "../..")] = positional.split("=")
   const folder = mkdtempSync(join(tmpdir(), `scale-${name}-`))
-  places.push({ name, folder, program, server: await startServer(folder, tree) })
+  places.push({ name, folder, program, server: await Served.start(folder, tree) })
 }
 process.on("exit", () => {
   for (const { server } of places) server.child.kill()
