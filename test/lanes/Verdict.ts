@@ -2,7 +2,7 @@
  * The verdict about the reports of a run. A batch with a failure runs again, with the same files in the same order.
  * The repeat shows whether a failure is flaky. A flaky test passes on the repeat. A test that the repeat does not run has failed.
  *
- * - In the unit lane, a flaky test has failed.
+ * - In the lanes unit and deep, a flaky test has failed.
  * - In the other lanes together, up to three flaky tests are tolerated. With a fourth, all of them have failed.
  */
 import type { Report, Test } from "./Batch.ts"
@@ -24,6 +24,9 @@ export interface Verdict {
 /** The number of flaky tests that a run tolerates. */
 export const tolerated = 3
 
+/** The lanes whose flaky tests have failed. */
+const strict: ReadonlyArray<string> = ["unit", "deep"]
+
 /** Returns the verdict about all runs. */
 export const of = (runs: ReadonlyArray<Run>): Verdict => {
   let passed = 0
@@ -39,12 +42,12 @@ export const of = (runs: ReadonlyArray<Run>): Verdict => {
     const recovered = new Set(repeat?.passed.map(named))
     for (const test of before) {
       if (!whole || again.has(test) || !recovered.has(test)) failed.push(test)
-      else if (lane === "unit") failed.push(`${test} (flaky: it passed on the repeat)`)
+      else if (strict.includes(lane)) failed.push(`${test} (flaky: it passed on the repeat)`)
       else flaky.push(test)
     }
     if (!whole) continue
     const fresh = [...again].filter((test) => !before.has(test)).map((test) => `${test} (it failed on the repeat)`)
-    const outcome = lane === "unit" ? failed : flaky
+    const outcome = strict.includes(lane) ? failed : flaky
     outcome.push(...fresh)
     passed -= fresh.length
   }
