@@ -39,6 +39,15 @@ describe("The verdict", () => {
     }
   })
 
+  test("does not fail a flaky test of the lane deep that uses a cluster over HTTP", () => {
+    const of = (passed: boolean): Report => ({
+      ...report([]),
+      [passed ? "passed" : "failed"]: [{ file: "a.embedded.deep.test.ts", name: "b" }]
+    })
+    const { failed, flaky } = Verdict.of([{ lane: "deep", first: of(false), repeat: of(true) }])
+    expect([failed, flaky]).toEqual([[], ["deep: a.embedded.deep.test.ts > b"]])
+  })
+
   test("tolerates three flaky tests in the other lanes together, and fails all of four", () => {
     const flaky = (lane: string, name: string) => ({ lane, first: report([], [name]), repeat: report([name]) })
     const three = [flaky("embedded", "a"), flaky("real", "b"), flaky("tools", "c")]
