@@ -1,6 +1,6 @@
 /**
- * The test command: `bun run test [--lanes LANE,...] [--budget] [WORD...]` runs test files in lanes. It runs the files whose path contains one of
- * the words.
+ * The test command: `bun run test [--lanes LANE,...] [--budget] [WORD...]` runs test files in lanes. It runs the files whose path
+ * contains one of the words.
  *
  * - unit: in virtual time and in one process, or with the compiled program. It needs only Bun.
  * - embedded (`*.embedded.test.ts`, `*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. It needs only Bun.

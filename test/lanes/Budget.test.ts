@@ -5,7 +5,7 @@ test("The budget is kept up to its last loop", () => {
   expect(Budget.of(150, [1.5, 1.5], 100)).toEqual({ loops: 100, problem: undefined })
 })
 
-test("Tests that need more CPU than the budget exceed it, and the problem says by how much", () => {
+test("Tests that need more CPU than the budget exceed it, and the problem contains the number of loops", () => {
   expect(Budget.of(165, [1.5, 1.5], 100).problem).toBe(
     "the fast lanes exceeded their CPU budget: 110 calibration loops (at most 100; make the tests faster, or move long ones to the lane deep)"
   )
@@ -21,7 +21,7 @@ test("A loop without a measurement exceeds the budget", () => {
 })
 
 test("A calibration measures the CPU time of each process", async () => {
-  const [one = 0, other = 0, ...more] = await Budget.calibrate(2)
-  expect(more).toEqual([])
-  expect(Math.min(one, other)).toBeGreaterThan(0.01)
+  const seconds = await Budget.calibrate(1)
+  expect(seconds).toHaveLength(1)
+  expect(seconds[0]).toBeGreaterThan(0.01)
 }, 60_000)

@@ -1,6 +1,6 @@
 /**
- * The CPU budget of the fast lanes, unit and embedded. Its unit is the CPU time of the calibration loop (`Loop.ts`) on the same machine
- * before and after the tests, so the budget holds on a slow and on a busy machine.
+ * The CPU budget of the fast lanes, unit and embedded. Its unit is the CPU time of the calibration loop (`Loop.ts`). The loop runs on the
+ * same machine before and after the tests, so the budget also holds on a slow or busy machine.
  */
 import { join } from "node:path"
 
