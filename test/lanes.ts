@@ -1,15 +1,17 @@
 /**
- * The test command: `bun run test [--lanes LANE,...] [WORD...]` runs test files in lanes. It runs the files whose path contains one of
- * the words.
+ * The test command: `bun run test [--lanes LANE,...] [--budget] [WORD...]` runs test files in lanes. It runs the files whose path
+ * contains one of the words.
  *
  * - unit: in virtual time and in one process, or with the compiled program. It needs only Bun.
  * - embedded (`*.embedded.test.ts`, `*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. It needs only Bun.
+ * - deep (`*.deep.test.ts`): long tests, such as whole explorations. It needs only Bun. The two lanes above have a sample of each.
  * - tools (`*.tools.test.ts`): with programs of the machine, such as git and bubblewrap (README.md lists them).
  * - real (`*.real.test.ts`, and `*.cluster.test.ts` again): on a real control plane, which `KUBEBUILDER_ASSETS`,
  *   `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER` names.
  *
  * The default lanes are unit and embedded, and real if the environment configures a control plane. A requested lane that cannot run
- * fails. The last line is `N passed, N failed`; `test/lanes/Verdict.ts` defines failed tests.
+ * fails. With `--budget`, the run fails if the lanes unit and embedded need more CPU than `test/lanes/Budget.ts` allows. The last line is
+ * `N passed, N failed`; `test/lanes/Verdict.ts` defines failed tests.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -20,6 +22,7 @@ import * as Lane from "@homeostat/testkit/Lane"
 import { Glob } from "bun"
 import { Effect, Exit, Scope } from "effect"
 import * as Batch from "./lanes/Batch.ts"
+import * as Budget from "./lanes/Budget.ts"
 import * as Pool from "./lanes/Pool.ts"
 import * as Schedule from "./lanes/Schedule.ts"
 import * as Verdict from "./lanes/Verdict.ts"
@@ -31,9 +34,14 @@ const print = (text: string): void => {
 
 /** The lanes. `processes` is the number of parallel processes, and `usual` the usual seconds of a file. */
 const lanes = {
-  unit: { processes: 2, usual: 0.4, has: (file: string) => !/\.(cluster|embedded|real|tools)\.test\.ts$/.test(file) },
+  unit: {
+    processes: 2,
+    usual: 0.4,
+    has: (file: string) => !/\.(cluster|deep|embedded|real|tools)\.test\.ts$/.test(file)
+  },
   // Tests on a cluster spend most of their time waiting.
   embedded: { processes: 3, usual: 2, has: (file: string) => /\.(cluster|embedded)\.test\.ts$/.test(file) },
+  deep: { processes: 2, usual: 20, has: (file: string) => file.endsWith(".deep.test.ts") },
   tools: { processes: 2, usual: 10, has: (file: string) => file.endsWith(".tools.test.ts") },
   real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
 }
@@ -49,7 +57,11 @@ const parsed = () => {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { lanes: { type: "string" }, "record-durations": { type: "boolean", default: false } }
+      options: {
+        budget: { type: "boolean", default: false },
+        lanes: { type: "string" },
+        "record-durations": { type: "boolean", default: false }
+      }
     })
   } catch (error) {
     return usage(error instanceof Error ? error.message : String(error))
@@ -59,6 +71,11 @@ const { positionals: words, values } = parsed()
 const wanted = values.lanes?.split(",") ?? ["unit", "embedded", ...(Lane.realIsNamed ? ["real"] : [])]
 const unknown = wanted.find((name) => !isName(name))
 if (unknown !== undefined) usage(`unknown lane: ${unknown} (must be one of ${names.join(", ")})`)
+/** The lanes with a budget of CPU time. */
+const fast: ReadonlyArray<Name> = ["unit", "embedded"]
+if (values.budget && (words.length > 0 || !fast.every((name) => wanted.includes(name)))) {
+  usage("--budget: it needs all files of the lanes unit and embedded (leave out the words, and ask for both lanes)")
+}
 
 const files = ["controllers", "observability", "runtime", "test"]
   .flatMap((folder) => Array.from(new Glob(`${folder}/**/*.test.ts`).scanSync(root)))
@@ -89,7 +106,9 @@ const show = ({ output }: Batch.Report): void => {
 /** Runs a batch of a lane, and repeats it if a test failed. */
 const batch = async (lane: Name, chosen: ReadonlyArray<string>, environment: { readonly [name: string]: string }) => {
   const start = performance.now()
-  const run = () => Batch.run(root, chosen, { HOMEOSTAT_TEST_LANE: lane, ...environment })
+  // The cluster of the lane deep is the embedded one, even if the environment names a real one.
+  const cluster = lane === "deep" ? "embedded" : lane
+  const run = () => Batch.run(root, chosen, { HOMEOSTAT_TEST_LANE: cluster, ...environment })
   const first = await run()
   print(
     `${lane}: ${first.passed.length} passed, ${first.failed.length} failed in ${chosen.length} files, ${seconds(start)} (CPU ${first.cpuSeconds.toFixed()} s)`
@@ -119,6 +138,8 @@ const jobsOf = (lane: Name, environment: { readonly [name: string]: string }): R
   }))
 }
 
+const calibrate = () => (values.budget ? Budget.calibrate(lanes.unit.processes) : [])
+const before = await calibrate()
 const planes = Effect.runSync(Scope.make())
 const folder = mkdtempSync(join(tmpdir(), "homeostat-run-"))
 const asked = names.filter((name) => wanted.includes(name))
@@ -133,6 +154,8 @@ await Pool.run(
     lanes: {
       unit: lanes.unit.processes,
       embedded: lanes.embedded.processes,
+      // Tests on a real control plane need CPU time in time.
+      deep: wanted.includes("real") ? 1 : lanes.deep.processes,
       tools: lanes.tools.processes,
       real: lanes.real.processes
     },
@@ -142,8 +165,10 @@ await Pool.run(
 )
 await Effect.runPromise(Scope.close(planes, Exit.void))
 rmSync(folder, { recursive: true, force: true })
+const calibration = [...before, ...(await calibrate())]
 
-const { failed, flaky, passed } = Verdict.of(runs)
+const verdict = Verdict.of(runs)
+const { flaky, passed } = verdict
 const list = (title: string, tests: ReadonlyArray<string>): void => {
   if (tests.length > 0) print(`\n${title}\n${tests.map((test) => `  ${test}`).join("\n")}`)
 }
@@ -159,13 +184,26 @@ if (values["record-durations"]) {
   ])
   writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(long), null, 2)}\n`)
 }
+const reportsOf = (name: Name) => runs.filter(({ lane }) => lane === name).map(({ first }) => first)
+const cpuSecondsOf = (name: Name): number => reportsOf(name).reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
 const counted = names.map((name) => {
-  const reports = runs.filter(({ lane }) => lane === name).map(({ first }) => first)
-  const cpu = reports.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
-  const tests = reports.flatMap(({ failed, passed }) => [...passed, ...failed]).length
-  return `${name} ${tests}${tests === 0 ? "" : ` (CPU ${cpu.toFixed()} s)`}`
+  const tests = reportsOf(name).flatMap(({ failed, passed }) => [...passed, ...failed]).length
+  return `${name} ${tests}${tests === 0 ? "" : ` (CPU ${cpuSecondsOf(name).toFixed()} s)`}`
 })
 print(`\nTests by lane: ${counted.join(", ")}; ${seconds(began)}`)
+const spent = values.budget
+  ? Budget.of(
+      fast.reduce((sum, name) => sum + cpuSecondsOf(name), 0),
+      calibration
+    )
+  : undefined
+if (spent !== undefined) {
+  const loops = calibration.map((cpuSeconds) => cpuSeconds.toFixed(2)).join(", ")
+  print(
+    `CPU of ${fast.join(" and ")}: ${spent.loops.toFixed()} calibration loops of ${Budget.allowed} (CPU of loops: ${loops} s)`
+  )
+}
+const failed = [...verdict.failed, ...(spent?.problem === undefined || stopped ? [] : [spent.problem])]
 list(`Flaky: failed, and passed on the repeat (up to ${Verdict.tolerated} are tolerated)`, flaky)
 list("Failed:", stopped ? [...failed, "a signal stopped the run"] : failed)
 // A reader of CI sees the end of a log first.

@@ -22,19 +22,30 @@ describe("The verdict", () => {
   })
 
   test("fails a test that fails twice, in every lane", () => {
-    for (const lane of ["unit", "embedded", "tools", "real"]) {
+    for (const lane of ["unit", "embedded", "deep", "tools", "real"]) {
       const run = { lane, first: report(["a"], ["b"]), repeat: report(["a"], ["b"]) }
       expect(Verdict.of([run])).toEqual({ passed: 1, failed: [`${lane}: a.test.ts > b`], flaky: [] })
     }
   })
 
-  test("fails a flaky test in the unit lane", () => {
-    const run = { lane: "unit", first: report(["a"], ["b"]), repeat: report(["a", "b"]) }
-    const { failed, passed } = Verdict.of([run])
-    expect({ failed, passed }).toEqual({
-      failed: ["unit: a.test.ts > b (flaky: it passed on the repeat)"],
-      passed: 1
+  test("fails a flaky test in the lanes unit and deep", () => {
+    for (const lane of ["unit", "deep"]) {
+      const run = { lane, first: report(["a"], ["b"]), repeat: report(["a", "b"]) }
+      const { failed, passed } = Verdict.of([run])
+      expect({ failed, passed }).toEqual({
+        failed: [`${lane}: a.test.ts > b (flaky: it passed on the repeat)`],
+        passed: 1
+      })
+    }
+  })
+
+  test("does not fail a flaky test of the lane deep that uses a cluster over HTTP", () => {
+    const of = (passed: boolean): Report => ({
+      ...report([]),
+      [passed ? "passed" : "failed"]: [{ file: "a.embedded.deep.test.ts", name: "b" }]
     })
+    const { failed, flaky } = Verdict.of([{ lane: "deep", first: of(false), repeat: of(true) }])
+    expect([failed, flaky]).toEqual([[], ["deep: a.embedded.deep.test.ts > b"]])
   })
 
   test("tolerates three flaky tests in the other lanes together, and fails all of four", () => {

@@ -2,7 +2,7 @@
  * The verdict about the reports of a run. A batch with a failure runs again, with the same files in the same order.
  * The repeat shows whether a failure is flaky. A flaky test passes on the repeat. A test that the repeat does not run has failed.
  *
- * - In the unit lane, a flaky test has failed.
+ * - In the lane unit, and in the lane deep without a cluster over HTTP (`*.embedded.deep.test.ts`), a flaky test has failed.
  * - In the other lanes together, up to three flaky tests are tolerated. With a fourth, all of them have failed.
  */
 import type { Report, Test } from "./Batch.ts"
@@ -24,6 +24,10 @@ export interface Verdict {
 /** The number of flaky tests that a run tolerates. */
 export const tolerated = 3
 
+/** Whether a flaky test of a file has failed. */
+const isStrict = (lane: string, { file }: Test): boolean =>
+  lane === "unit" || (lane === "deep" && !file.endsWith(".embedded.deep.test.ts"))
+
 /** Returns the verdict about all runs. */
 export const of = (runs: ReadonlyArray<Run>): Verdict => {
   let passed = 0
@@ -34,18 +38,20 @@ export const of = (runs: ReadonlyArray<Run>): Verdict => {
     passed += first.passed.length
     if (first.error !== undefined) failed.push(`${lane}: ${first.error}`)
     const whole = repeat !== undefined && repeat.error === undefined && first.error === undefined
-    const before = new Set(first.failed.map(named))
-    const again = new Set(repeat?.failed.map(named))
+    const before = new Map(first.failed.map((test) => [named(test), test]))
+    const again = new Map(repeat?.failed.map((test) => [named(test), test]))
     const recovered = new Set(repeat?.passed.map(named))
-    for (const test of before) {
-      if (!whole || again.has(test) || !recovered.has(test)) failed.push(test)
-      else if (lane === "unit") failed.push(`${test} (flaky: it passed on the repeat)`)
-      else flaky.push(test)
+    for (const [name, test] of before) {
+      if (!whole || again.has(name) || !recovered.has(name)) failed.push(name)
+      else if (isStrict(lane, test)) failed.push(`${name} (flaky: it passed on the repeat)`)
+      else flaky.push(name)
     }
     if (!whole) continue
-    const fresh = [...again].filter((test) => !before.has(test)).map((test) => `${test} (it failed on the repeat)`)
-    const outcome = lane === "unit" ? failed : flaky
-    outcome.push(...fresh)
+    const fresh = [...again].filter(([name]) => !before.has(name))
+    for (const [name, test] of fresh) {
+      const outcome = isStrict(lane, test) ? failed : flaky
+      outcome.push(`${name} (it failed on the repeat)`)
+    }
     passed -= fresh.length
   }
   return flaky.length > tolerated

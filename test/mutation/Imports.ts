@@ -11,7 +11,7 @@ export type TestsOf = (file: string) => ReadonlyArray<string>
 /** Returns true if the test file needs the embedded cluster. */
 export const isEmbedded = (file: string): boolean => /\.(cluster|embedded)\.test\.ts$/.test(file)
 
-/** Returns true if a file has tests of the unit or the embedded lane. */
+/** Returns true if a file has tests of the lanes unit, embedded or deep. */
 export const isTest = (file: string): boolean => /\.test\.ts$/.test(file) && !/\.(real|tools)\.test\.ts$/.test(file)
 
 /** The measured seconds of test files by lane. It lists only files that take at least 3 s. */
@@ -21,7 +21,9 @@ const durationsFile = "test/lanes/durations.json"
 const secondsIn = async (root: string): Promise<(test: string) => number> => {
   const text = await readFile(join(root, durationsFile), "utf8").catch(() => "{}")
   const lanes: { readonly [lane: string]: { readonly [file: string]: number } } = JSON.parse(text)
-  return (test) => lanes[isEmbedded(test) ? "embedded" : "unit"]?.[test] ?? 1
+  const laneOf = (test: string): string =>
+    isEmbedded(test) ? "embedded" : test.endsWith(".deep.test.ts") ? "deep" : "unit"
+  return (test) => lanes[laneOf(test)]?.[test] ?? 1
 }
 
 const transpiler = new Bun.Transpiler({ loader: "ts" })

@@ -39,7 +39,7 @@ Changes sources of the product one at a time, and shows which changes no test no
 
 The tests that import a mutant's file run: the one beside it, then those of its folder, then those of folders with the
 same name, then others, nearest first. Of equally near ones the fastest runs first.
-Only tests of the unit and embedded lanes run. A mutant that passes them is refused where the type check fails.
+Only tests of the lanes unit, embedded and deep run. A mutant that passes them is refused where the type check fails.
 Everything runs on copies: the working tree does not change.
 Exit code 0 after a whole run, also when mutants survived; 1 when a test fails without a mutation or the run ended early;
 2 for unusable flags.`

@@ -49,7 +49,7 @@ describe("A Backup that is deleted", () => {
 
   Virtual.test("keeps its snapshots for the grace period, and a user can change the policy during that time", (world) =>
     Effect.gen(function* () {
-      const grace = { deletionPolicy: "Delete", deletionGracePeriod: "2d" } as const
+      const grace = { deletionPolicy: "Delete", deletionGracePeriod: "12h" } as const
       const first = yield* world.manage()
       for (const name of ["shop", "soon", "kept"]) {
         yield* Virtual.create(name, {
@@ -62,7 +62,7 @@ describe("A Backup that is deleted", () => {
       yield* world.pass("1 minute")
       const { status } = yield* Virtual.get("shop")
       expect(status?.message).toMatch(
-        /^The Backup cannot be deleted yet\. Its snapshots are deleted after 2026-11-22T00:0\d:\d\dZ \(spec\.deletionGracePeriod\)/
+        /^The Backup cannot be deleted yet\. Its snapshots are deleted after 2026-11-20T12:0\d:\d\dZ \(spec\.deletionGracePeriod\)/
       )
       expect(world.eventReasons("shop")).toContain("DeletionPending")
       yield* Client.patch(Backup, Virtual.key("soon"), Patch.merge({ spec: { deletionGracePeriod: null } }))
@@ -75,7 +75,7 @@ describe("A Backup that is deleted", () => {
       // A new manager continues the deletion.
       yield* first.kill
       yield* world.manage()
-      yield* world.until("2026-11-21T23:50:00Z")
+      yield* world.until("2026-11-20T11:50:00Z")
       expect(deletions()).toEqual(["shop/soon"])
       yield* world.pass("30 minutes")
       expect(deletions()).toEqual(["shop/soon", "shop/shop"])

@@ -295,7 +295,7 @@ Virtual.test("A manual run after a repair checks the repository at once", (world
     )
     yield* Virtual.create("shop", { schedule: "0 2 * * *", checkInterval: "1h" })
     yield* Virtual.rests("shop")
-    yield* world.pass("20 hours")
+    yield* world.pass("7 hours")
     expect(Virtual.condition(yield* Virtual.get("shop"), "RepositoryHealthy")?.reason).toBe("RepositoryDamaged")
     isDamaged = false
     yield* Virtual.annotate("shop", "run", "repaired")

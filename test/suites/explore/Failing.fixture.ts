@@ -1,4 +1,4 @@
-/** The fixture of Failure.test.ts, in which one test fails. */
+/** The fixture of Failure.deep.test.ts, in which one test fails. */
 import * as Explore from "@homeostat/testkit/Explore"
 import { crashes } from "./Crashes.ts"
 import { create, plain, storyOf } from "./Mutant.ts"

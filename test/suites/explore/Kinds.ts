@@ -1,4 +1,4 @@
-/** The explorations of the specs of the shipped kinds. */
+/** The explorations of the specs of the shipped kinds, with a number of pairs of specs. */
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Explore from "@homeostat/testkit/Explore"
@@ -21,60 +21,63 @@ const pod = {
 }
 
 /** The specs of WebApps. */
-export const webapp = Explore.runStates(WebApp, {
-  controllers: [controller],
-  // While the desired replicas are 0, the Deployment controller keeps the name of an older ReplicaSet in this message.
-  ignore: ["Deployment: status.conditions[Progressing].message"],
-  runs: 4,
-  seeds: {
-    spec: { image: "nginx:1.27" },
-    values: {
-      ...pod,
-      image: ["nginx:1.27", "nginx:1.28"],
-      port: [80, 8080],
-      "env.name": names,
-      // A job that fails keeps the older pod template.
-      "jobs.timeoutSeconds": [600]
+export const webapp = (runs = 4) =>
+  Explore.runStates(WebApp, {
+    controllers: [controller],
+    // While the desired replicas are 0, the Deployment controller keeps the name of an older ReplicaSet in this message.
+    ignore: ["Deployment: status.conditions[Progressing].message"],
+    runs,
+    seeds: {
+      spec: { image: "nginx:1.27" },
+      values: {
+        ...pod,
+        image: ["nginx:1.27", "nginx:1.28"],
+        port: [80, 8080],
+        "env.name": names,
+        // A job that fails keeps the older pod template.
+        "jobs.timeoutSeconds": [600]
+      }
     }
-  }
-})
+  })
 
 const key = Virtual.key("shop")
 
 /** The specs of Backups. No backup runs in this time, because the status of a Backup depends on its earlier runs. */
-export const backup = Explore.runStates(Backup, {
-  ...backups,
-  key,
-  runs: 4,
-  seeds: {
-    spec: {
-      schedule: "0 2 * * *",
-      startPolicy: "OnSchedule",
-      source: "app",
-      destination: "pvc://store",
-      repository: { credentialsSecretRef: { name: "shop-backup-credentials" } }
-    },
-    values: {
-      ...pod,
-      schedule: ["0 2 * * *", "30 4 * * 0"],
-      startPolicy: ["OnSchedule"],
-      timeZone: ["Europe/Berlin", "UTC"],
-      pruneInterval: durations,
-      checkInterval: durations,
-      deletionGracePeriod: durations
+export const backup = (runs = 4) =>
+  Explore.runStates(Backup, {
+    ...backups,
+    key,
+    runs,
+    seeds: {
+      spec: {
+        schedule: "0 2 * * *",
+        startPolicy: "OnSchedule",
+        source: "app",
+        destination: "pvc://store",
+        repository: { credentialsSecretRef: { name: "shop-backup-credentials" } }
+      },
+      values: {
+        ...pod,
+        schedule: ["0 2 * * *", "30 4 * * 0"],
+        startPolicy: ["OnSchedule"],
+        timeZone: ["Europe/Berlin", "UTC"],
+        pruneInterval: durations,
+        checkInterval: durations,
+        deletionGracePeriod: durations
+      }
     }
-  }
-})
+  })
 
 /** The specs of Restores. They are immutable, so each Restore has one. */
-export const restore = Explore.runStates(Restore, {
-  ...backups,
-  before: Effect.zipRight(backups.before, Virtual.create("shop")),
-  key: Virtual.key("back"),
-  runs: 3,
-  passes: "5 minutes",
-  seeds: {
-    spec: { backupRef: "shop", targetPVC: "app" },
-    values: { ...pod, backupRef: ["shop"], targetPVC: ["app"], volume: ["app"], paths: ["/etc", "/var/lib"] }
-  }
-})
+export const restore = (runs = 3) =>
+  Explore.runStates(Restore, {
+    ...backups,
+    before: Effect.zipRight(backups.before, Virtual.create("shop")),
+    key: Virtual.key("back"),
+    runs,
+    passes: "5 minutes",
+    seeds: {
+      spec: { backupRef: "shop", targetPVC: "app" },
+      values: { ...pod, backupRef: ["shop"], targetPVC: ["app"], volume: ["app"], paths: ["/etc", "/var/lib"] }
+    }
+  })

@@ -19,9 +19,9 @@ const sections = {
   WebApp: Explored.section("WebApp", Stories.webapp),
   Backup: Explored.section("Backup", Stories.backupStory),
   Restore: Explored.section("Restore", Stories.restoreStory),
-  "Specs of WebApp": Effect.map(Kinds.webapp, (report) => Explored.specsOf("WebApp", report)),
-  "Specs of Backup": Effect.map(Kinds.backup, (report) => Explored.specsOf("Backup", report)),
-  "Specs of Restore": Effect.map(Kinds.restore, (report) => Explored.specsOf("Restore", report))
+  "Specs of WebApp": Effect.map(Kinds.webapp(), (report) => Explored.specsOf("WebApp", report)),
+  "Specs of Backup": Effect.map(Kinds.backup(), (report) => Explored.specsOf("Backup", report)),
+  "Specs of Restore": Effect.map(Kinds.restore(), (report) => Explored.specsOf("Restore", report))
 }
 type Title = keyof typeof sections
 

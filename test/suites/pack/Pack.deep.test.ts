@@ -1,5 +1,5 @@
 /** The packages, installed, compiled and run in a project outside of this repository. */
-import { describe, expect, test } from "bun:test"
+import { describe, expect } from "bun:test"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -229,16 +229,6 @@ live("The Dockerfile of the page passes the linter, and runs the program like th
     ])
   })
 )
-
-test("the page has the versions of this repository", async () => {
-  const { workspaces } = await Bun.file(join(root, "package.json")).json()
-  const page = await Bun.file(join(root, Project.page)).text()
-  const block = Markdown.blocks(page).find(({ attributes }) => attributes.title === "package.json")
-  const { dependencies, devDependencies } = JSON.parse(block?.text ?? "{}")
-  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
-    if (!name.startsWith("@homeostat/")) expect([name, version]).toEqual([name, workspaces.catalog[name]])
-  }
-})
 
 /** A Site without the schema of its program. */
 const Site = Resource.make<

@@ -10,9 +10,9 @@ import * as Kinds from "./Kinds.ts"
 const root = join(import.meta.dir, "../../..")
 
 for (const [title, exploration] of [
-  ["WebApp", Kinds.webapp],
-  ["Backup", Kinds.backup],
-  ["Restore", Kinds.restore]
+  ["WebApp", Kinds.webapp()],
+  ["Backup", Kinds.backup()],
+  ["Restore", Kinds.restore()]
 ] as const) {
   live(
     `the state of a ${title} follows from its spec`,

@@ -1,0 +1,3 @@
+import * as History from "./History.model.fixture.ts"
+
+History.test(10_000)

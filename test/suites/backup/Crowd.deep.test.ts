@@ -1,0 +1,3 @@
+import * as Crowd from "./Crowd.ts"
+
+Crowd.test(1000)

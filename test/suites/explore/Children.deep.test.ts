@@ -1,0 +1,3 @@
+import * as Children from "./Children.ts"
+
+Children.test({})

@@ -1,0 +1,3 @@
+import * as Mutants from "./Mutants.ts"
+
+Mutants.test((place) => place % 6 !== 0)

@@ -1,0 +1,3 @@
+import * as Pairs from "./Pairs.ts"
+
+Pairs.test(60)

@@ -1,0 +1,3 @@
+import * as Widget from "./Widget.ts"
+
+Widget.test({})

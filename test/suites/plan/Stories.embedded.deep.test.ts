@@ -1,0 +1,3 @@
+import * as Stories from "./Stories.ts"
+
+Stories.test(100)
