@@ -10,7 +10,7 @@
  */
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import * as BunRuntime from "@effect/platform-bun/BunRuntime"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Console from "effect/Console"
@@ -78,4 +78,4 @@ const build = Effect.gen(function* () {
   )
 })
 
-BunRuntime.runMain(Effect.catchAll(build, ({ message }) => Effect.sync(() => refuse(message))))
+NodeRuntime.runMain(Effect.catch(build, ({ message }) => Effect.sync(() => refuse(message))))

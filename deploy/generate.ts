@@ -1,9 +1,9 @@
 /** `bun run generate`: writes the part of `deploy/` that follows from code, and removes what does not follow from it any more. */
 import { join } from "node:path"
-import * as FileSystem from "@effect/platform/FileSystem"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
-import * as BunRuntime from "@effect/platform-bun/BunRuntime"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
 import { program } from "../controllers/main.ts"
 import * as Generated from "./generate/Generated.ts"
 
@@ -20,4 +20,4 @@ const write = Effect.gen(function* () {
   }
 })
 
-BunRuntime.runMain(Effect.provide(write, BunFileSystem.layer))
+NodeRuntime.runMain(Effect.provide(write, NodeFileSystem.layer))

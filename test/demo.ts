@@ -7,15 +7,15 @@
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import * as BunContext from "@effect/platform-bun/BunContext"
-import * as BunRuntime from "@effect/platform-bun/BunRuntime"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import { NotSo } from "@homeostat/testkit/Eventually"
 import type { WebApp } from "@homeostat/webapp/WebApp"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
 import { load } from "js-yaml"
 import * as Backups from "./demo/Backups.ts"
 import * as Narrator from "./demo/Narrator.ts"
@@ -47,11 +47,11 @@ const demo = Effect.gen(function* () {
     write: (text) => process.stdout.write(text)
   })
   yield* narrator.part("A cluster, and Homeostat")
-  const found = yield* Effect.either(Restic.find(process.env))
-  const restic = Either.isRight(found)
-    ? Effect.succeed(found.right)
+  const found = yield* Effect.result(Restic.find(process.env))
+  const restic = Result.isSuccess(found)
+    ? Effect.succeed(found.success)
     : args.has("--backup")
-      ? yield* Restic.build(narrator, process.env, found.left)
+      ? yield* Restic.build(narrator, process.env, found.failure)
       : undefined
   const world = yield* World.start(narrator)
   const why = `http://${world.probes}/why?kind=webapp&namespace=${namespace}&name=${sample.metadata.name}`
@@ -72,7 +72,7 @@ const demo = Effect.gen(function* () {
       })
     }
   }).pipe(Effect.provide(world.client), Effect.raceFirst(world.broken))
-  const leftOut = restic === undefined && Either.isLeft(found) ? [found.left.message] : []
+  const leftOut = restic === undefined && Result.isFailure(found) ? [found.failure.message] : []
   yield* narrator.end([
     ...leftOut.map((message) => `The demo leaves out the story of a backup, as ${message}`),
     args.has("--keep")
@@ -85,7 +85,7 @@ const demo = Effect.gen(function* () {
     `  curl http://${world.probes}/readyz?verbose`
   ])
   if (args.has("--keep")) return yield* Effect.never
-}).pipe(Effect.scoped, Effect.provide(BunContext.layer))
+}).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
 
 /** The reason of the failure in one line. It leaves out the last state of the object. */
 const reasonOf = (cause: Cause.Cause<unknown>): string => {
@@ -94,11 +94,10 @@ const reasonOf = (cause: Cause.Cause<unknown>): string => {
   return (Cause.prettyErrors(cause)[0]?.message ?? "failed").replace(/\s*\n\s*/g, "; ")
 }
 
-BunRuntime.runMain(demo, {
+NodeRuntime.runMain(demo, {
   disableErrorReporting: true,
-  disablePrettyLogger: true,
   teardown: (exit, onExit) => {
-    if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return onExit(0)
+    if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return onExit(0)
     process.stderr.write(`demo: ${reasonOf(exit.cause)}\n`)
     onExit(1)
   }

@@ -140,13 +140,13 @@ const jobsOf = (lane: Name, environment: { readonly [name: string]: string }): R
 
 const calibrate = () => (values.budget ? Budget.calibrate(lanes.unit.processes) : [])
 const before = await calibrate()
-const planes = Effect.runSync(Scope.make())
+const planes = Scope.makeUnsafe()
 const folder = mkdtempSync(join(tmpdir(), "homeostat-run-"))
 const asked = names.filter((name) => wanted.includes(name))
 const needsPlanes = (name: Name): boolean => Lane.realIsNamed && (name === "real" || name === "tools")
 // A control plane starts when the first test asks for it.
 const shared = asked.some(needsPlanes)
-  ? { [Broker.variable]: await Effect.runPromise(Scope.extend(Broker.serve, planes)) }
+  ? { [Broker.variable]: await Effect.runPromise(Scope.provide(Broker.serve, planes)) }
   : {}
 await Pool.run(
   asked.flatMap((name) => jobsOf(name, { HOMEOSTAT_TEST_FOLDER: folder, ...(needsPlanes(name) ? shared : {}) })),

@@ -77,12 +77,12 @@ const run = async (): Promise<number> => {
     return 0
   }
   const fiber = Effect.runFork(main(chosen))
-  const stop = () => Effect.runFork(Fiber.interruptFork(fiber))
+  const stop = () => fiber.interruptUnsafe()
   process.once("SIGINT", stop).once("SIGTERM", stop).once("SIGHUP", stop)
   const exit = await Effect.runPromise(Fiber.await(fiber))
   if (Exit.isSuccess(exit)) return exit.value ? 0 : 1
-  const failure = Option.map(Cause.failureOption(exit.cause), ({ message }) => message)
-  const other = Cause.isInterruptedOnly(exit.cause) ? "interrupted" : Cause.pretty(exit.cause)
+  const failure = Option.map(Cause.findErrorOption(exit.cause), ({ message }) => message)
+  const other = Cause.hasInterruptsOnly(exit.cause) ? "interrupted" : Cause.pretty(exit.cause)
   process.stderr.write(`mutate: ${Option.getOrElse(failure, () => other)}\n`)
   return 1
 }

@@ -21,8 +21,8 @@ import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as EffectResult from "effect/Result"
 import { Backup } from "./kinds/Backup.ts"
 import * as Names from "./kinds/Names.ts"
 import { RepositoryQueue } from "./repository/RepositoryQueue.ts"
@@ -41,7 +41,7 @@ import * as BackupStatus from "./run/RunStatus.ts"
 import * as Spec from "./run/Spec.ts"
 import * as Summary from "./run/Summary.ts"
 import { counted } from "./run/Text.ts"
-import { Settings } from "./Settings.ts"
+import { Settings, type Values } from "./Settings.ts"
 import * as Schedule from "./schedule/Schedule.ts"
 
 /** The Backup controller. */
@@ -66,7 +66,7 @@ export const controller = Controller.make("backup", {
       const acted = yield* maintain(backup, run, understood, kept.isActive, now)
 
       const whole = Summary.of(backup, acted.draft, {
-        understood: Option.getOrUndefined(Either.getRight(understood)),
+        understood: Option.getOrUndefined(EffectResult.getSuccess(understood)),
         obstacle: acted.obstacle,
         waiting: acted.waiting,
         sharing: acted.sharing,
@@ -81,9 +81,9 @@ export const controller = Controller.make("backup", {
       }
       const metrics = yield* Metrics.current
       metrics.observe(backup, whole, {
-        interval: Either.match(understood, {
-          onLeft: () => undefined,
-          onRight: ({ expectedInterval }) => expectedInterval
+        interval: EffectResult.match(understood, {
+          onFailure: () => undefined,
+          onSuccess: ({ expectedInterval }) => expectedInterval
         }),
         isWaiting: acted.waiting !== undefined,
         now
@@ -113,14 +113,14 @@ const follow = (backup: Backup, jobs: ReadonlyArray<Job>, now: number) =>
 const followMaintenance = (
   backup: Backup,
   standing: RunState.RunState,
-  understood: Either.Either<Spec.Understood, Spec.Refusal>,
+  understood: EffectResult.Result<Spec.Understood, Spec.Refusal>,
   jobs: ReadonlyArray<Job>,
   now: number
 ) =>
   Effect.gen(function* () {
     const adopted = RunPlan.adopted(backup, standing.draft)
     const paused = Maintenance.afterRun(backup.status ?? {}, adopted, Spec.longestPause(backup, understood))
-    const draft = Either.isRight(understood) ? Maintenance.accept(backup, paused, understood.right) : paused
+    const draft = EffectResult.isSuccess(understood) ? Maintenance.accept(backup, paused, understood.success) : paused
     const done = (draft: BackupStatus.Draft, isActive: boolean, deadline = standing.deadline) => ({
       standing: { ...standing, draft, deadline },
       isActive
@@ -160,14 +160,14 @@ interface Scheduled extends RunState.RunState {
 const schedule = (
   backup: Backup,
   standing: RunState.RunState,
-  understood: Either.Either<Spec.Understood, Spec.Refusal>,
+  understood: EffectResult.Result<Spec.Understood, Spec.Refusal>,
   jobs: ReadonlyArray<Job>,
   now: number
 ): Scheduled => {
   const { deadline } = standing
   const wake = deadline === undefined ? [] : [deadline - now]
-  if (Either.isLeft(understood)) return { ...standing, request: undefined, next: undefined, wake }
-  const { again, draft, next, request } = NextAction.make(backup, understood.right, standing.draft, {
+  if (EffectResult.isFailure(understood)) return { ...standing, request: undefined, next: undefined, wake }
+  const { again, draft, next, request } = NextAction.make(backup, understood.success, standing.draft, {
     jobs,
     isBetweenJobs: standing.remaining !== undefined,
     now
@@ -194,7 +194,7 @@ interface Acted extends Scheduled {
 const act = (
   backup: Backup,
   scheduled: Scheduled,
-  understood: Either.Either<Spec.Understood, Spec.Refusal>,
+  understood: EffectResult.Result<Spec.Understood, Spec.Refusal>,
   now: number
 ) =>
   Effect.gen(function* () {
@@ -204,22 +204,22 @@ const act = (
     const wants = request !== undefined || remaining !== undefined
     const leave = Effect.flatMap(RepositoryQueue, (turns) => turns.leave("Backup", keyOf(backup)))
     if (!wants) yield* leave
-    if (Either.isLeft(understood)) {
-      const draft = RunState.brokenOff(scheduled, understood.left.message, now)
-      return { ...plain, draft, obstacle: { ...understood.left, final: true } }
+    if (EffectResult.isFailure(understood)) {
+      const draft = RunState.brokenOff(scheduled, understood.failure.message, now)
+      return { ...plain, draft, obstacle: { ...understood.failure, final: true } }
     }
     if (!wants && scheduled.stranded !== undefined)
-      return yield* move(backup, plain, scheduled.stranded, understood.right)
+      return yield* move(backup, plain, scheduled.stranded, understood.success)
     const isKnown =
       backup.status?.observedGeneration === backup.metadata.generation &&
       Condition.isTrue(backup.status?.conditions, Condition.Ready)
-    const isMissing = yield* Needs.areMissing(backup, understood.right.repository.destination)
+    const isMissing = yield* Needs.areMissing(backup, understood.success.repository.destination)
     if (!wants && isKnown && (scheduled.draft.status.active !== undefined || !isMissing)) {
-      return yield* checkSecrets(backup, plain, understood.right, now)
+      return yield* checkSecrets(backup, plain, understood.success, now)
     }
 
     const wake = [...scheduled.wake, Duration.toMillis(settings.retryPeriod)]
-    const { hash } = understood.right.repository
+    const { hash } = understood.success.repository
     // Without this check, a run that continues in another Job could wait for its own Job.
     if (wants && isKnown && remaining === undefined) {
       // Before any request, because many Backups may wait, and the end of a Job triggers each of them.
@@ -231,42 +231,42 @@ const act = (
       )
       if (busy !== undefined) return { ...plain, wake, waiting: waitingFor(busy) }
     }
-    const found = yield* look(backup, understood.right)
+    const found = yield* look(backup, understood.success)
     const looked: Acted = { ...plain, sharing: yield* sharing(backup, hash) }
-    if (Either.isLeft(found)) {
+    if (EffectResult.isFailure(found)) {
       // Other Backups must not wait for one that cannot run.
       yield* leave
-      const obstacle = { ...found.left, final: false }
-      return { ...looked, wake, obstacle, draft: RunState.brokenOff(scheduled, found.left.message, now) }
+      const obstacle = { ...found.failure, final: false }
+      return { ...looked, wake, obstacle, draft: RunState.brokenOff(scheduled, found.failure.message, now) }
     }
     if (!wants) return looked
-    const part = RunPlan.part(found.right.groups, remaining?.claims)
+    const part = RunPlan.part(found.success.groups, remaining?.claims)
     if (part === undefined) {
       const message = `${remaining?.claims.join(", ")}: removed from spec.source during the run`
       return { ...looked, wake, draft: RunState.brokenOff(scheduled, message, now) }
     }
-    const work = RunPlan.work(backup, scheduled.draft.status, understood.right, {
+    const work = RunPlan.work(backup, scheduled.draft.status, understood.success, {
       part,
       request,
       before: scheduled.job,
-      credentials: found.right.credentials
+      credentials: found.success.credentials
     })
     // A sidecar may keep the previous Job of the run from its end.
-    const begun = yield* Effect.either(MoverJobs.begin(work, "Backup", scheduled.job))
-    if (Either.isLeft(begun)) {
-      const refused = MoverJobs.refusalOf(begun.left)
-      if (refused === undefined) return yield* begun.left
+    const begun = yield* Effect.result(MoverJobs.begin(work, "Backup", scheduled.job))
+    if (EffectResult.isFailure(begun)) {
+      const refused = MoverJobs.refusalOf(begun.failure)
+      if (refused === undefined) return yield* begun.failure
       const draft = RunState.brokenOff(scheduled, refused.message, now)
       return { ...looked, wake, draft, obstacle: { ...refused, final: false } }
     }
-    if (Either.isLeft(begun.right)) return { ...looked, wake, waiting: waitingFor(begun.right.left) }
-    const job = begun.right.right
+    if (EffectResult.isFailure(begun.success)) return { ...looked, wake, waiting: waitingFor(begun.success.failure) }
+    const job = begun.success.success
     const active = remaining === undefined ? RunPlan.activeOf(job) : RunPlan.continued(remaining.active, job)
     return {
       ...looked,
       draft: BackupStatus.started(scheduled.draft, active, request?.tick, request?.missed),
       job,
-      wake: [...scheduled.wake, Duration.toMillis(settings.startTimeout)]
+      wake: [...scheduled.wake, lookAfter(job, settings)]
     }
   })
 
@@ -279,8 +279,8 @@ const checkSecrets = (backup: Backup, plain: Acted, { repository: { destination 
     const secrets = yield* Prerequisites.credentials(backup, destination)
     const privileges = yield* Prerequisites.privileges(backup)
     needs.checked(keyOf(backup), now)
-    const found: ReadonlyArray<Either.Either<unknown, Spec.Refusal>> = [privileges, secrets]
-    const [refusal] = Arr.getLefts(found)
+    const found: ReadonlyArray<EffectResult.Result<unknown, Spec.Refusal>> = [privileges, secrets]
+    const [refusal] = Arr.getFailures(found)
     if (refusal === undefined) return { ...plain, wake: [...plain.wake, Needs.checkMillis] }
     const { retryPeriod } = yield* Settings
     return {
@@ -297,8 +297,8 @@ const checkSecrets = (backup: Backup, plain: Acted, { repository: { destination 
 const move = (backup: Backup, plain: Acted, stranded: RunState.Stranded, understood: Spec.Understood) =>
   Effect.gen(function* () {
     const found = yield* look(backup, understood)
-    if (Either.isLeft(found)) return plain
-    const { credentials, groups } = found.right
+    if (EffectResult.isFailure(found)) return plain
+    const { credentials, groups } = found.success
     const part = RunPlan.part(groups, stranded.claims)
     if (part?.group.node === undefined || part.group.node === stranded.node) return plain
     const { job: before } = stranded
@@ -311,16 +311,16 @@ const move = (backup: Backup, plain: Acted, stranded: RunState.Stranded, underst
     const begun = yield* MoverJobs.begin(work, "Backup", before).pipe(
       Effect.catchTags({ NameTaken: () => Effect.succeed(undefined), NotAllowed: () => Effect.succeed(undefined) })
     )
-    if (begun === undefined || Either.isLeft(begun)) return plain
-    const draft = BackupStatus.started(plain.draft, RunPlan.continued(stranded.active, begun.right), undefined)
-    return { ...plain, draft, job: begun.right, course: undefined }
+    if (begun === undefined || EffectResult.isFailure(begun)) return plain
+    const draft = BackupStatus.started(plain.draft, RunPlan.continued(stranded.active, begun.success), undefined)
+    return { ...plain, draft, job: begun.success, course: undefined }
   })
 
 /** Starts the maintenance that is due. Runs come first. */
 const maintain = (
   backup: Backup,
   acted: Acted,
-  understood: Either.Either<Spec.Understood, Spec.Refusal>,
+  understood: EffectResult.Result<Spec.Understood, Spec.Refusal>,
   isActive: boolean,
   now: number
 ) =>
@@ -329,9 +329,9 @@ const maintain = (
     const { draft, obstacle, remaining, request } = acted
     if (isActive) return { ...acted, wake: [...acted.wake, Duration.toMillis(settings.startTimeout)] }
     const isBusy = draft.status.active !== undefined || request !== undefined || remaining !== undefined
-    if (isBusy || obstacle !== undefined || Either.isLeft(understood)) return acted
-    const { repository } = understood.right
-    const due = Maintenance.due(backup, draft.status, understood.right, now)
+    if (isBusy || obstacle !== undefined || EffectResult.isFailure(understood)) return acted
+    const { repository } = understood.success
+    const due = Maintenance.due(backup, draft.status, understood.success, now)
     if (due.at !== undefined) return { ...acted, wake: [...acted.wake, due.at - now] }
     const damaged = due.operations.some(deletes) ? yield* damagedNeighbour(backup, repository.hash) : undefined
     const operations = due.operations.filter((operation) => damaged === undefined || !deletes(operation))
@@ -344,22 +344,27 @@ const maintain = (
     const placement = yield* Prerequisites.repository(backup, repository.destination)
     const privileges = yield* Prerequisites.privileges(backup)
     // The next run reports a missing prerequisite.
-    if (Either.isLeft(credentials) || Either.isLeft(placement) || Either.isLeft(privileges)) return { ...acted, wake }
-    const work = Maintenance.work(backup, draft.status, understood.right, {
+    if (EffectResult.isFailure(credentials) || EffectResult.isFailure(placement) || EffectResult.isFailure(privileges))
+      return { ...acted, wake }
+    const work = Maintenance.work(backup, draft.status, understood.success, {
       operations,
-      placement: placement.right,
-      credentials: credentials.right
+      placement: placement.success,
+      credentials: credentials.success
     })
-    const begun = yield* Effect.either(MoverJobs.begin(work, "Backup"))
-    if (Either.isLeft(begun)) {
-      const refused = MoverJobs.refusalOf(begun.left)
-      if (refused === undefined) return yield* begun.left
+    const begun = yield* Effect.result(MoverJobs.begin(work, "Backup"))
+    if (EffectResult.isFailure(begun)) {
+      const refused = MoverJobs.refusalOf(begun.failure)
+      if (refused === undefined) return yield* begun.failure
       return { ...acted, draft: operations.some(deletes) ? Maintenance.refusedBy(draft, refused) : draft, wake }
     }
-    if (Either.isLeft(begun.right)) return { ...acted, wake }
-    const started = Maintenance.started(draft, begun.right.right)
-    return { ...acted, draft: started, wake: [...acted.wake, Duration.toMillis(settings.startTimeout)] }
+    if (EffectResult.isFailure(begun.success)) return { ...acted, wake }
+    const job = begun.success.success
+    return { ...acted, draft: Maintenance.started(draft, job), wake: [...acted.wake, lookAfter(job, settings)] }
   })
+
+/** When to look at a started Job again, in ms. If another manager started it, it may have ended, and no event follows. */
+const lookAfter = (job: Job, { startTimeout }: Values): number =>
+  JobProgress.isOver(job) ? 0 : Duration.toMillis(startTimeout)
 
 const deletes = (operation: Maintenance.Operation): boolean => operation !== "check"
 
@@ -391,10 +396,10 @@ const look = (backup: Backup, { repository: { destination } }: Spec.Understood) 
       }
     ),
     ([source, secrets, privileges]) =>
-      Either.gen(function* () {
-        yield* Either.mapLeft(privileges, (refusal): Spec.Refusal => refusal)
-        const groups = yield* Either.mapLeft(source, (refusal): Spec.Refusal => refusal)
-        const credentials = yield* Either.mapLeft(secrets, (refusal): Spec.Refusal => refusal)
+      EffectResult.gen(function* () {
+        yield* EffectResult.mapError(privileges, (refusal): Spec.Refusal => refusal)
+        const groups = yield* EffectResult.mapError(source, (refusal): Spec.Refusal => refusal)
+        const credentials = yield* EffectResult.mapError(secrets, (refusal): Spec.Refusal => refusal)
         return { groups, credentials }
       })
   )

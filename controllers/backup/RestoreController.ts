@@ -17,8 +17,8 @@ import * as Time from "@homeostat/runtime/resource/Time"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as EffectResult from "effect/Result"
 import { Backup } from "./kinds/Backup.ts"
 import * as Names from "./kinds/Names.ts"
 import { modeOf, Restore, type RestoreStatus } from "./kinds/Restore.ts"
@@ -80,7 +80,7 @@ export const controller = Controller.make("restore", {
         case "Pending":
           return Result.requeueAfter((yield* Settings).retryPeriod)
         case "Running":
-          return Result.requeueAfter(Duration.min(startTimeout, JobProgress.lookMillis))
+          return Result.requeueAfter(Duration.min(startTimeout, Duration.millis(JobProgress.lookMillis)))
       }
     })
 })
@@ -138,7 +138,7 @@ const begin = (restore: Restore) =>
     const { spec } = restore
     const { backupNamespace = namespace } = spec
     const granted = yield* Prerequisites.granted(restore)
-    if (Either.isLeft(granted)) return pending(granted.left)
+    if (EffectResult.isFailure(granted)) return pending(granted.failure)
     const backup = yield* Client.get(Backup, { namespace: backupNamespace, name: spec.backupRef }).pipe(
       Effect.catchTag("NotFound", () => Effect.succeed(undefined))
     )
@@ -149,8 +149,8 @@ const begin = (restore: Restore) =>
       })
     }
     const understood = Spec.parse(backup, yield* Settings)
-    if (Either.isLeft(understood)) return pending(understood.left)
-    const { repository } = understood.right
+    if (EffectResult.isFailure(understood)) return pending(understood.failure)
+    const { repository } = understood.success
     if (repository.destination._tag === "Pvc" && backupNamespace !== namespace) {
       return pending({
         reason: "InvalidDestination",
@@ -171,9 +171,9 @@ const begin = (restore: Restore) =>
       ],
       { concurrency: "unbounded" }
     )
-    if (Either.isLeft(privileges)) return pending(privileges.left)
-    if (Either.isLeft(volume)) return pending(volume.left)
-    if (Either.isLeft(target)) return pending(target.left)
+    if (EffectResult.isFailure(privileges)) return pending(privileges.failure)
+    if (EffectResult.isFailure(volume)) return pending(volume.failure)
+    if (EffectResult.isFailure(target)) return pending(target.failure)
     const holder = yield* repositoryHolder(restore)
     if (holder !== undefined) {
       return pending({
@@ -181,8 +181,8 @@ const begin = (restore: Restore) =>
         message: `PersistentVolumeClaim ${spec.targetPVC} holds the repository of Backup ${holder} (create a Restore with another spec.targetPVC)`
       })
     }
-    if (Either.isLeft(credentials)) return pending(credentials.left)
-    const refused = yield* makeClaim(restore, target.right.claims[0])
+    if (EffectResult.isFailure(credentials)) return pending(credentials.failure)
+    const refused = yield* makeClaim(restore, target.success.claims[0])
     if (refused !== undefined) return pending(refused)
     const begun = yield* MoverJobs.begin(
       {
@@ -195,7 +195,7 @@ const begin = (restore: Restore) =>
         parameters: {
           BACKUP_HOST: backupNamespace,
           BACKUP_TAG: `${backupNamespace}/${backup.metadata.name}`,
-          RESTORE_VOLUME: volume.right,
+          RESTORE_VOLUME: volume.success,
           RESTORE_TARGET: MoverJob.dataPath(spec.targetPVC),
           SNAPSHOT: spec.snapshot,
           AS_OF: limitOf(restore),
@@ -207,20 +207,20 @@ const begin = (restore: Restore) =>
         },
         repository,
         claims: [{ name: spec.targetPVC, readOnly: false }],
-        placement: target.right,
-        credentials: credentials.right,
+        placement: target.success,
+        credentials: credentials.success,
         annotations: { [Names.claimsAnnotation]: spec.targetPVC }
       },
       "Restore"
-    ).pipe(Effect.either)
-    if (Either.isLeft(begun)) {
-      const refused = MoverJobs.refusalOf(begun.left)
-      return refused === undefined ? yield* begun.left : pending(refused)
+    ).pipe(Effect.result)
+    if (EffectResult.isFailure(begun)) {
+      const refused = MoverJobs.refusalOf(begun.failure)
+      return refused === undefined ? yield* begun.failure : pending(refused)
     }
-    if (Either.isLeft(begun.right)) {
-      return pending(waitingFor(begun.right.left))
+    if (EffectResult.isFailure(begun.success)) {
+      return pending(waitingFor(begun.success.failure))
     }
-    const job = begun.right.right
+    const job = begun.success.success
     const running: State = { _tag: "Running", live: job, message: `Job ${job.metadata.name} started` }
     return running
   })
@@ -231,9 +231,10 @@ const repositoryHolder = ({ metadata: { namespace = "" }, spec }: Restore) =>
     const settings = yield* Settings
     const { items } = yield* Client.list(Backup, { namespace })
     return items.find((backup) =>
-      Either.match(Spec.parse(backup, settings), {
-        onLeft: () => false,
-        onRight: ({ repository: { destination } }) => destination._tag === "Pvc" && destination.claim === spec.targetPVC
+      EffectResult.match(Spec.parse(backup, settings), {
+        onFailure: () => false,
+        onSuccess: ({ repository: { destination } }) =>
+          destination._tag === "Pvc" && destination.claim === spec.targetPVC
       })
     )?.metadata.name
   })
@@ -289,18 +290,18 @@ const inherited = ({ spec: { image, serviceAccountName } }: Backup) => ({
 const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Understood["repository"]) =>
   Effect.gen(function* () {
     const { targetPVC, volume } = restore.spec
-    if (volume !== undefined) return Either.right(volume)
+    if (volume !== undefined) return EffectResult.succeed(volume)
     const saved = backup.status?.lastRun?.snapshots?.map(({ pvc }) => pvc) ?? []
     const source = yield* Prerequisites.source(backup, destination)
-    const claims = Either.match(source, {
-      onLeft: () => [],
-      onRight: (groups) => groups.flatMap(({ claims }) => claims.map(({ name }) => name))
+    const claims = EffectResult.match(source, {
+      onFailure: () => [],
+      onSuccess: (groups) => groups.flatMap(({ claims }) => claims.map(({ name }) => name))
     })
     const [first, ...others] = new Set([...saved, ...claims])
-    if (first === targetPVC || others.includes(targetPVC)) return Either.right(targetPVC)
+    if (first === targetPVC || others.includes(targetPVC)) return EffectResult.succeed(targetPVC)
     // The snapshots of a failed run may be incomplete.
-    const isAll = Either.isRight(source) || backup.status?.lastRun?.reason === "Succeeded"
-    if (isAll && first !== undefined && others.length === 0) return Either.right(first)
+    const isAll = EffectResult.isSuccess(source) || backup.status?.lastRun?.reason === "Succeeded"
+    if (isAll && first !== undefined && others.length === 0) return EffectResult.succeed(first)
     const refusal: Spec.Refusal = {
       reason: "VolumeUnknown",
       message:
@@ -308,7 +309,7 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
           ? `spec.volume is required: the volumes of Backup ${backup.metadata.name} are unknown (create a Restore with spec.volume)`
           : `spec.volume is required: Backup ${backup.metadata.name} does not save ${targetPVC} (must be one of ${[first, ...others].join(", ")})`
     }
-    return Either.left(refusal)
+    return EffectResult.fail(refusal)
   })
 
 /** A status without the times of conditions, which `Status.update` adds. */

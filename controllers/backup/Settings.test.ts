@@ -2,17 +2,17 @@ import { describe, expect, test } from "bun:test"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Settings from "./Settings.ts"
 
 const read = (variables: { readonly [name: string]: string }) =>
   Settings.Settings.pipe(
     Effect.provide(Settings.layer),
-    Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))),
-    Effect.either,
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnvRecord(variables)),
+    Effect.result,
     Effect.runSync
   )
-const values = (variables: { readonly [name: string]: string }) => Either.getOrThrow(read(variables))
+const values = (variables: { readonly [name: string]: string }) => Result.getOrThrow(read(variables))
 
 test("Settings use the defaults for unset and empty variables", () => {
   expect(values({})).toEqual(Settings.defaults)
@@ -95,7 +95,7 @@ describe("Settings reject", () => {
     ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=2Gb", "write it like 500m or 2Gi"]
   ] as const) {
     test(`${variable}=${value}`, () => {
-      const { message } = Either.getOrThrow(Either.flip(read({ [variable]: value })))
+      const { message } = Result.getOrThrow(Result.flip(read({ [variable]: value })))
       expect(message).toStartWith(`${variable}: `)
       expect(message).toContain(fix)
       expect(message).not.toContain("\n")

@@ -7,8 +7,8 @@ import * as Setting from "@homeostat/runtime/command/Setting"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
-import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Destination from "./repository/Destination.ts"
 
@@ -69,9 +69,9 @@ export const defaults: Values = {
 }
 
 /** The settings of an effect. */
-export class Settings extends Context.Reference<Settings>()("@homeostat/backup/Settings", {
+export const Settings = Context.Reference("@homeostat/backup/Settings", {
   defaultValue: () => defaults
-}) {}
+})
 
 /** A duration of at least a second, because a shorter one would keep the API server busy. */
 const duration = (variable: string, description: string, otherwise: string) =>
@@ -83,8 +83,8 @@ const quantity = (variable: string, description: string, otherwise: string) =>
     otherwise,
     parse: (text) =>
       /^[1-9][0-9]*(Ki|Mi|Gi|Ti|k|M|G|T)?$/.test(text)
-        ? Either.right(text)
-        : Either.left(`invalid size: "${text}" (write it like 10Gi)`)
+        ? Result.succeed(text)
+        : Result.fail(`invalid size: "${text}" (write it like 10Gi)`)
   })
 
 const units: { readonly [suffix: string]: number } = {
@@ -112,29 +112,29 @@ const amount = (quantity: string): number => {
   return Number(digits) * (units[suffix] ?? Number.NaN)
 }
 
-const resources = (text: string): Either.Either<Resources, string> => {
+const resources = (text: string): Result.Result<Resources, string> => {
   const found = { requests: {} as Record<string, string>, limits: {} as Record<string, string> }
   for (const part of text.split(",")) {
     const [, kind, resource, quantity] = /^(requests|limits)\.(cpu|memory|ephemeral-storage)=(.*)$/.exec(part) ?? []
     if ((kind !== "requests" && kind !== "limits") || resource === undefined || quantity === undefined) {
-      return Either.left(
+      return Result.fail(
         `invalid resource: "${part}" (must be requests or limits of cpu, memory or ephemeral-storage, such as limits.memory=2Gi)`
       )
     }
-    if (Either.isLeft(Schema.decodeEither(Field.Quantity)(quantity)) || amount(quantity) < 0) {
-      return Either.left(`invalid quantity of ${kind}.${resource}: "${quantity}" (write it like 500m or 2Gi)`)
+    if (Result.isFailure(Schema.decodeResult(Field.Quantity)(quantity)) || amount(quantity) < 0) {
+      return Result.fail(`invalid quantity of ${kind}.${resource}: "${quantity}" (write it like 500m or 2Gi)`)
     }
     found[kind][resource] = quantity
   }
   for (const [resource, request] of Object.entries(found.requests)) {
     const limit = found.limits[resource]
     if (limit !== undefined && amount(request) > amount(limit)) {
-      return Either.left(
+      return Result.fail(
         `invalid quantity of requests.${resource}: "${request}" (must be at most limits.${resource}, ${limit})`
       )
     }
   }
-  return Either.right(found)
+  return Result.succeed(found)
 }
 
 /** The variables. Their defaults are {@link defaults}. */
@@ -143,15 +143,15 @@ export const variables = {
     description: "The image of movers without spec.image",
     otherwise: defaults.moverImage,
     parse: (text) =>
-      /\s/.test(text) ? Either.left(`invalid image: "${text}" (must not contain spaces)`) : Either.right(text)
+      /\s/.test(text) ? Result.fail(`invalid image: "${text}" (must not contain spaces)`) : Result.succeed(text)
   }),
   maxJobs: Setting.make("HOMEOSTAT_BACKUP_MAX_JOBS", {
     description: "The largest number of concurrent movers of Backups, and of Restores",
     otherwise: `${defaults.maxJobs}`,
     parse: (text) =>
       /^[1-9][0-9]{0,5}$/.test(text)
-        ? Either.right(Number(text))
-        : Either.left(`invalid number of movers: "${text}" (must be a whole number, at least 1)`)
+        ? Result.succeed(Number(text))
+        : Result.fail(`invalid number of movers: "${text}" (must be a whole number, at least 1)`)
   }),
   startTimeout: duration(
     "HOMEOSTAT_BACKUP_START_TIMEOUT",
@@ -167,15 +167,15 @@ export const variables = {
   images: Setting.make("HOMEOSTAT_BACKUP_IMAGES", {
     description: "Prefixes of the images that spec.image may name, separated by commas; * for all",
     otherwise: "*",
-    parse: (text) => Either.right(text === "*" ? undefined : text.split(",").filter((image) => image !== ""))
+    parse: (text) => Result.succeed(text === "*" ? undefined : text.split(",").filter((image) => image !== ""))
   }),
   allowRoot: Setting.make("HOMEOSTAT_BACKUP_ALLOW_ROOT", {
     description: "Whether spec.podSecurityContext may name root: true or false",
     otherwise: "true",
     parse: (text) =>
       text === "true" || text === "false"
-        ? Either.right(text === "true")
-        : Either.left(`invalid value: "${text}" (must be true or false)`)
+        ? Result.succeed(text === "true")
+        : Result.fail(`invalid value: "${text}" (must be true or false)`)
   }),
   maxDeadline: duration(
     "HOMEOSTAT_BACKUP_MAX_DEADLINE",
@@ -185,17 +185,17 @@ export const variables = {
   destination: Setting.make("HOMEOSTAT_BACKUP_DESTINATION", {
     description: "The destination of Backups without spec.destination, such as s3://bucket",
     otherwise: "none",
-    parse: (text) => (text === "none" ? Either.right(defaults.destination) : Destination.parse(text))
+    parse: (text) => (text === "none" ? Result.succeed(defaults.destination) : Destination.parse(text))
   }),
   endpoint: Setting.make("HOMEOSTAT_BACKUP_ENDPOINT", {
     description: "The S3 server of HOMEOSTAT_BACKUP_DESTINATION, such as minio.example.com:9000",
     otherwise: "none",
     parse: (text) =>
       text === "none"
-        ? Either.right(defaults.endpoint)
+        ? Result.succeed(defaults.endpoint)
         : /^(https:\/\/)?[^\s/@]+$/.test(text)
-          ? Either.right(text)
-          : Either.left(`invalid server: "${text}" (write it like minio.example.com:9000)`)
+          ? Result.succeed(text)
+          : Result.fail(`invalid server: "${text}" (write it like minio.example.com:9000)`)
   }),
   cacheSize: quantity(
     "HOMEOSTAT_BACKUP_CACHE_SIZE",
@@ -210,7 +210,7 @@ export const variables = {
   resources: Setting.make("HOMEOSTAT_BACKUP_MOVER_RESOURCES", {
     description: "The resources of movers without spec.resources, such as requests.memory=256Mi,limits.memory=2Gi",
     otherwise: "none",
-    parse: (text) => (text === "none" ? Either.right(defaults.resources) : resources(text))
+    parse: (text) => (text === "none" ? Result.succeed(defaults.resources) : resources(text))
   })
 }
 

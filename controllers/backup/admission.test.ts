@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import * as Expression from "@homeostat/apiserver/kinds/cel/Expression"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as Either from "effect/Either"
-import * as FastCheck from "effect/FastCheck"
+import * as Result from "effect/Result"
+import * as FastCheck from "fast-check"
 import * as Admission from "./admission.ts"
 import type { Backup } from "./kinds/Backup.ts"
 import { Restore } from "./kinds/Restore.ts"
@@ -88,7 +88,7 @@ describe("Admission denies a Backup with the message of its status", () => {
     ])
   })
   test("unless the settings have a destination", () => {
-    const destination = Either.getOrThrow(Destination.parse("s3://company"))
+    const destination = Result.getOrThrow(Destination.parse("s3://company"))
     expect(created({ destination: undefined }, { destination })).toEqual([])
   })
   test("but only warns of an old error if an update changes another field", () => {
@@ -107,7 +107,7 @@ describe("Admission denies a Backup with the message of its status", () => {
 
 describe("Admission warns of a Backup", () => {
   test("that deletes snapshots soon, with the message of its status", () => {
-    const { warnings } = Either.getOrThrow(Spec.parse(stored({ retentionPolicy: "1m" }), defaults))
+    const { warnings } = Result.getOrThrow(Spec.parse(stored({ retentionPolicy: "1m" }), defaults))
     expect(warnings).toHaveLength(2)
     expect(created({ retentionPolicy: "1m" })).toEqual(warnings.map((text) => `Warning: ${text}`))
   })
@@ -208,14 +208,14 @@ test("Admission denies a new Backup exactly if the controller reports a permanen
       FastCheck.record({
         images: FastCheck.constantFrom(undefined, ["good/"], []),
         allowRoot: FastCheck.boolean(),
-        destination: FastCheck.constantFrom(undefined, Either.getOrThrow(Destination.parse("s3://company")))
+        destination: FastCheck.constantFrom(undefined, Result.getOrThrow(Destination.parse("s3://company")))
       }),
       (spec, values) => {
         const settings = Settings.of(values)
         const of = stored(spec)
         const parsed = Spec.parse(of, settings)
         const findings = Admission.ofBackup(of, undefined, settings)
-        expect(isDenied(findings)).toBe(Either.isLeft(parsed) || Policy.refusal(of.spec, settings) !== undefined)
+        expect(isDenied(findings)).toBe(Result.isFailure(parsed) || Policy.refusal(of.spec, settings) !== undefined)
         for (const found of findings) {
           if (found._tag !== "Invalid") continue
           // The message does not repeat the value, which kubectl prints before it.
@@ -224,13 +224,13 @@ test("Admission denies a new Backup exactly if the controller reports a permanen
             /^spec\.(schedule|timeZone|destination|retentionPolicy|pruneInterval|checkInterval)$/
           )
         }
-        if (Either.isLeft(parsed)) {
+        if (Result.isFailure(parsed)) {
           const [first] = findings
           const same =
             first?._tag === "Invalid"
-              ? new RegExp(`^\\w+ ${first.field.slice("spec.".length)}: `).test(parsed.left.message) &&
-                parsed.left.message.endsWith(`${JSON.stringify(first.value)} (${first.message})`)
-              : first?.message === parsed.left.message
+              ? new RegExp(`^\\w+ ${first.field.slice("spec.".length)}: `).test(parsed.failure.message) &&
+                parsed.failure.message.endsWith(`${JSON.stringify(first.value)} (${first.message})`)
+              : first?.message === parsed.failure.message
           expect(same).toBe(true)
         }
         // An update of the same object has no new error.
@@ -241,7 +241,7 @@ test("Admission denies a new Backup exactly if the controller reports a permanen
   ))
 
 const restore = (spec: object = {}, annotations?: { readonly [name: string]: string }): Restore =>
-  Either.getOrThrow(
+  Result.getOrThrow(
     Restore.decode({
       apiVersion: "backup.example.com/v1",
       kind: "Restore",

@@ -6,7 +6,7 @@
  */
 import * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import { Backup } from "./kinds/Backup.ts"
 import * as Names from "./kinds/Names.ts"
 import { Restore } from "./kinds/Restore.ts"
@@ -41,7 +41,7 @@ const errorsOf = (backup: Backup, settings: Values): ReadonlyArray<string> => {
 const warningsOf = (backup: Backup, settings: Values): ReadonlyArray<string> => {
   const { schedule, startPolicy } = backup.spec
   return [
-    ...Either.match(Spec.parse(backup, settings), { onLeft: () => [], onRight: ({ warnings }) => warnings }),
+    ...Result.match(Spec.parse(backup, settings), { onFailure: () => [], onSuccess: ({ warnings }) => warnings }),
     ...(schedule === undefined && startPolicy === "OnSchedule"
       ? [
           `startPolicy OnSchedule without schedule: the Backup runs only when its annotation ${Names.runAnnotation} changes`
@@ -73,9 +73,9 @@ const counts = ["keepLast", "keepHourly", "keepDaily", "keepWeekly", "keepMonthl
 
 /** The retention of a Backup; undefined if it is invalid. */
 const keepOf = ({ spec }: Backup): Loss.Keep | undefined =>
-  Either.match(Retention.parse(spec.retentionPolicy ?? ""), {
-    onLeft: () => undefined,
-    onRight: (policy) => ({ policy, counts: spec.retention })
+  Result.match(Retention.parse(spec.retentionPolicy ?? ""), {
+    onFailure: () => undefined,
+    onSuccess: (policy) => ({ policy, counts: spec.retention })
   })
 
 /** The changed fields of the retention: `retentionPolicy 7d (before: 30d)`. */
@@ -106,7 +106,7 @@ const shortened = (backup: Backup, old: Backup, settings: Values): ReadonlyArray
   if (changed.length === 0 || newest === undefined || was === undefined || now === undefined) return []
   const what = changed.join(", ")
   const when = "the maintenance after the next successful run deletes"
-  const table = Either.match(Spec.parse(old, settings), { onLeft: () => undefined, onRight: ({ table }) => table })
+  const table = Result.match(Spec.parse(old, settings), { onFailure: () => undefined, onSuccess: ({ table }) => table })
   const created = Date.parse(old.metadata.creationTimestamp)
   // Earlier snapshots are deleted already, unless a number keeps them.
   const from =

@@ -3,9 +3,9 @@
  * interrupted, it restores all files.
  */
 import { dirname, join } from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
 import * as Snapshot from "./Snapshot.ts"
 
 /** The files cannot be generated. The message is one line with what to do. */
@@ -52,8 +52,8 @@ const ran = (root: string, what: string, command: ReadonlyArray<string>) =>
         return end.catch(() => child.exited)
       })
   ).pipe(
-    Effect.mapError(({ error }) => {
-      const why = error instanceof Error ? error.message : String(error)
+    Effect.mapError(({ cause }) => {
+      const why = cause instanceof Error ? cause.message : String(cause)
       return new NotMade({ message: `${what}: ${why}; everything is as before` })
     }),
     Effect.flatMap(([out, err, code]) => {

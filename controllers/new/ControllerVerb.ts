@@ -5,13 +5,13 @@
  * The verb checks everything before it writes.
  */
 import { join } from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Flag from "@homeostat/runtime/command/Flag"
 import * as Verb from "@homeostat/runtime/command/Verb"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import { FileSystem } from "effect/FileSystem"
+import * as Result from "effect/Result"
 import * as Change from "./Change.ts"
 import * as Files from "./Files.ts"
 import * as Listing from "./Listing.ts"
@@ -77,29 +77,29 @@ const make = (root: string, existing: ReadonlyArray<Change.Existing>, names: Nam
     if ((yield* packagesIn(root)).includes(names.package)) {
       return yield* new Verb.UsageError({ message: `${names.package} is a module already: choose another kind` })
     }
-    const manifest = Either.mapLeft(Root.read(yield* read("package.json")), (why) => `package.json ${why}`)
-    if (Either.isLeft(manifest)) return yield* new Change.NotMade({ message: manifest.left })
-    const files = Files.of(names, manifest.right.version)
+    const manifest = Result.mapError(Root.read(yield* read("package.json")), (why) => `package.json ${why}`)
+    if (Result.isFailure(manifest)) return yield* new Change.NotMade({ message: manifest.failure })
+    const files = Files.of(names, manifest.success.version)
     for (const path of [`controllers/${names.name}`, ...files.keys()]) {
       if (yield* fs.exists(join(root, path))) {
         return yield* new Verb.UsageError({ message: `${path} exists already: choose another kind, or remove it` })
       }
     }
-    const main = Either.mapLeft(
+    const main = Result.mapError(
       Listing.add(yield* read(Change.mainFile), Listing.ofController(names)),
       (why) => `${Change.mainFile} ${why}`
     )
-    if (Either.isLeft(main)) return yield* new Verb.UsageError({ message: main.left })
+    if (Result.isFailure(main)) return yield* new Verb.UsageError({ message: main.failure })
 
     yield* Change.make(root, {
       files,
       edits: new Map([
-        [Change.mainFile, main.right],
-        ["package.json", Root.add(manifest.right, names)]
+        [Change.mainFile, main.success],
+        ["package.json", Root.add(manifest.success, names)]
       ]),
       added: [`controllers/${names.name}`, `deploy/samples/${names.name}.yaml`, `node_modules/${names.package}`],
       installs: true,
-      generates: manifest.right.scripts.generate !== undefined
+      generates: manifest.success.scripts.generate !== undefined
     })
   })
 
@@ -134,7 +134,7 @@ export const verb = (root: string, existing: () => Promise<ReadonlyArray<Change.
           return yield* new Verb.UsageError({ message: "a kind is required: controller KIND, such as Cache" })
         }
         const valid = Names.kindOf(kind)
-        if (Either.isLeft(valid)) return yield* new Verb.UsageError({ message: valid.left })
+        if (Result.isFailure(valid)) return yield* new Verb.UsageError({ message: valid.failure })
         if (group === undefined) {
           const message = "--group: required (the API group of the kind, a domain such as cache.example.com)"
           return yield* new Verb.UsageError({ message })

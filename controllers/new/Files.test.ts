@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { basename } from "node:path"
 import { parse } from "@babel/parser"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Files from "./Files.ts"
 import * as Names from "./Names.ts"
 import * as Webhook from "./Webhook.ts"
@@ -47,6 +47,6 @@ describe("The modules of a new controller", () => {
   test("never have the file name of a kind, even on a case-insensitive file system", () => {
     const others = modules.map(([path]) => basename(path, ".ts")).filter((one) => one !== kind && !one.includes("."))
     expect(others).not.toBeEmpty()
-    for (const one of others) expect(Either.isLeft(Names.kindOf(one.toUpperCase()))).toBe(true)
+    for (const one of others) expect(Result.isFailure(Names.kindOf(one.toUpperCase()))).toBe(true)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Listing from "./Listing.ts"
 import * as Names from "./Names.ts"
 
@@ -28,25 +28,25 @@ const written = (list: string, rest = "") =>
 
 const add = (text: string) => Listing.add(text, Listing.ofController(names))
 
-const refusal = (text: string) => Either.getOrUndefined(Either.flip(add(text)))
+const refusal = (text: string) => Result.getOrUndefined(Result.flip(add(text)))
 
 describe("Listing adds a controller to the list in main.ts", () => {
   for (const [what, before, after] of lists) {
     test(`${what}, and keeps all other text`, () => {
       const expected = written(after).replace(imported, `${imported}\n${added}`)
-      expect(add(written(before))).toEqual(Either.right(expected))
+      expect(add(written(before))).toEqual(Result.succeed(expected))
     })
   }
 
   test("under another name if its own is taken or a reserved word", () => {
-    const taken = Either.getOrThrow(add(written("controllers: [webapp]", "const cache = 1\n")))
+    const taken = Result.getOrThrow(add(written("controllers: [webapp]", "const cache = 1\n")))
     expect(taken).toContain("{ controller as cacheController }")
     expect(taken).toContain("[webapp, cacheController]")
     const both = written("controllers: [webapp]", "const cache = 1, cacheController = 1, cacheController2 = 1\n")
-    expect(Either.getOrThrow(add(both))).toContain("[webapp, cacheController3]")
+    expect(Result.getOrThrow(add(both))).toContain("[webapp, cacheController3]")
     for (const kind of ["Switch", "Eval", "Arguments", "Undefined"]) {
       const word = Names.of({ ...names, kind })
-      const listed = Either.getOrThrow(Listing.add(written("controllers: []"), Listing.ofController(word)))
+      const listed = Result.getOrThrow(Listing.add(written("controllers: []"), Listing.ofController(word)))
       expect(listed).toContain(`[${kind.toLowerCase()}Controller]`)
     }
   })
@@ -88,18 +88,18 @@ describe("Listing adds webhooks to the list in main.ts", () => {
   for (const [what, before, after] of cases) {
     test(what, () =>
       expect(addWebhooks(written(before))).toEqual(
-        Either.right(written(after).replace(imported, `${imported}\n${line}`))
+        Result.succeed(written(after).replace(imported, `${imported}\n${line}`))
       )
     )
   }
 
   test("under another name if their own is taken", () => {
     const both = written("controllers: []", "const cacheAdmission = 1, cacheAdmission2 = 1\n")
-    expect(Either.getOrThrow(addWebhooks(both))).toContain("webhooks: [...cacheAdmission3]")
+    expect(Result.getOrThrow(addWebhooks(both))).toContain("webhooks: [...cacheAdmission3]")
   })
 
   test("and reports the line to add if the list is not a literal", () => {
-    const reason = Either.getOrUndefined(Either.flip(addWebhooks(written("controllers: [], webhooks: all"))))
+    const reason = Result.getOrUndefined(Result.flip(addWebhooks(written("controllers: [], webhooks: all"))))
     expect(reason).toStartWith("has no list `webhooks: [ … ]` to put the webhooks into")
     expect(reason).toEndWith(`\`${line}\`, and ...cacheAdmission in the list`)
   })

@@ -3,7 +3,7 @@
  * result is the line for you to add. Pure.
  */
 import { parse } from "@babel/parser"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { Names } from "./Names.ts"
 
 /** The fields of a syntax tree that are used here. */
@@ -96,12 +96,12 @@ const byHand = (entry: Entry): string => {
   return `write one list \`${entry.list}: [ … ]\` and run this again. What it adds is \`${imported(entry, variable)}\`, and ${entry.element(variable)} in the list`
 }
 
-const contentOf = (text: string): Either.Either<ReadonlyArray<Node>, string> => {
+const contentOf = (text: string): Result.Result<ReadonlyArray<Node>, string> => {
   try {
     const { program } = parse(text, { sourceType: "module", plugins: ["typescript"] })
-    return Either.right([...below(program)])
+    return Result.succeed([...below(program)])
   } catch (error) {
-    return Either.left(`is not TypeScript (${error instanceof Error ? error.message : String(error)})`)
+    return Result.fail(`is not TypeScript (${error instanceof Error ? error.message : String(error)})`)
   }
 }
 
@@ -122,12 +122,12 @@ const placeOf = (nodes: ReadonlyArray<Node>, { list: name }: Entry, element: str
 }
 
 /**
- * The text with the entry imported and listed. Left: the reason, as the rest of a sentence that starts with the file, and the line for
+ * The text with the entry imported and listed. Failure: the reason, as the rest of a sentence that starts with the file, and the line for
  * you to add.
  */
-export const add = (text: string, entry: Entry): Either.Either<string, string> =>
-  Either.flatMap(
-    Either.mapLeft(contentOf(text), (problem) => `${problem}: fix it first`),
+export const add = (text: string, entry: Entry): Result.Result<string, string> =>
+  Result.flatMap(
+    Result.mapError(contentOf(text), (problem) => `${problem}: fix it first`),
     (nodes) => {
       const imports = nodes.filter(({ type }) => type === "ImportDeclaration")
       const lastImport = imports.at(-1)
@@ -139,13 +139,13 @@ export const add = (text: string, entry: Entry): Either.Either<string, string> =
       const place = placeOf(nodes, entry, entry.element(variable))
       if (typeof place === "number" || lastImport === undefined) {
         const what = typeof place === "number" && place > 1 ? `has ${place} lists` : "has no list"
-        return Either.left(`${what} \`${entry.list}: [ … ]\` to put ${entry.what} into: ${byHand(entry)}`)
+        return Result.fail(`${what} \`${entry.list}: [ … ]\` to put ${entry.what} into: ${byHand(entry)}`)
       }
       if (imports.some((node) => nameOf(field(node, "source")) === entry.from)) {
-        return Either.left(`imports ${entry.from} already, which is not there: take that line out first`)
+        return Result.fail(`imports ${entry.from} already, which is not there: take that line out first`)
       }
       const line = `\n${imported(entry, variable)}`
-      return Either.right(
+      return Result.succeed(
         text.slice(0, lastImport.end) + line + text.slice(lastImport.end, place.at) + place.text + text.slice(place.at)
       )
     }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Names from "./Names.ts"
 
 const namesOf = (kind: string) => Names.of({ kind, group: "cache.example.com", version: "v1alpha1", plural: undefined })
 
-const refusal = (checked: Either.Either<string, string>) => Either.getOrUndefined(Either.flip(checked))
+const refusal = (checked: Result.Result<string, string>) => Result.getOrUndefined(Result.flip(checked))
 
 describe("A new controller", () => {
   test("has names from its kind", () => {
@@ -25,7 +25,7 @@ describe("A new controller", () => {
   })
 
   for (const kind of ["Cache", "RedisCache", "V1", "C".repeat(52)]) {
-    test(`can have the kind ${kind}`, () => expect(Names.kindOf(kind)).toEqual(Either.right(kind)))
+    test(`can have the kind ${kind}`, () => expect(Names.kindOf(kind)).toEqual(Result.succeed(kind)))
   }
 
   for (const kind of ["cache", "redis-cache", "Redis_Cache", "", "C".repeat(53), "1Cache", "Käse"]) {
@@ -47,7 +47,7 @@ describe("A new controller", () => {
   }
 
   test("has a plural that is valid in a path", () => {
-    expect(Names.pluralOf("caches")).toEqual(Either.right("caches"))
+    expect(Names.pluralOf("caches")).toEqual(Result.succeed("caches"))
     expect(refusal(Names.pluralOf("Caches/"))).toContain("invalid plural")
   })
 })

@@ -1,5 +1,5 @@
 /** The names of a new controller, from its kind. Rejects invalid kinds. Pure. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 
 /** The arguments of the verb. */
 export interface Wanted {
@@ -46,48 +46,48 @@ export const used: ReadonlySet<string> = new Set([
   "TestClock"
 ])
 
-/** Parses a kind. Left: why it is invalid. */
-export const kindOf = (text: string): Either.Either<string, string> => {
+/** Parses a kind. Failure: why it is invalid. */
+export const kindOf = (text: string): Result.Result<string, string> => {
   // With the suffix `-controller` it is the value of a label, which has at most 63 characters.
   if (!/^[A-Z][A-Za-z0-9]{0,51}$/.test(text)) {
-    return Either.left(
+    return Result.fail(
       `invalid kind: "${text}" (must be letters and digits in PascalCase, at most 52 characters, such as RedisCache)`
     )
   }
-  if (used.has(text)) return Either.left(`"${text}" is what a module of every controller imports: choose another kind`)
+  if (used.has(text)) return Result.fail(`"${text}" is what a module of every controller imports: choose another kind`)
   // File systems without case would have one file for both.
   if (/^(admission|children|controller)$/i.test(text)) {
-    return Either.left(`"${text}" is a file of every controller's module: choose another kind`)
+    return Result.fail(`"${text}" is a file of every controller's module: choose another kind`)
   }
   // Its type would hide the global name in the module.
   return text in globalThis
-    ? Either.left(`"${text}" is something that JavaScript has already: choose another kind`)
-    : Either.right(text)
+    ? Result.fail(`"${text}" is something that JavaScript has already: choose another kind`)
+    : Result.succeed(text)
 }
 
-/** Parses a group. Left: why it is invalid. */
-export const groupOf = (text: string): Either.Either<string, string> => {
+/** Parses a group. Failure: why it is invalid. */
+export const groupOf = (text: string): Result.Result<string, string> => {
   const labels = text.split(".")
   const isDomain = labels.length > 1 && labels.every((label) => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(label))
   if (text.length > 253 || !isDomain) {
-    return Either.left(`invalid group: "${text}" (must be a lower-case domain, such as cache.example.com)`)
+    return Result.fail(`invalid group: "${text}" (must be a lower-case domain, such as cache.example.com)`)
   }
   return /(^|\.)(k8s|kubernetes)\.io$/.test(text)
-    ? Either.left(`"${text}" belongs to Kubernetes: take a domain of your own, such as cache.example.com`)
-    : Either.right(text)
+    ? Result.fail(`"${text}" belongs to Kubernetes: take a domain of your own, such as cache.example.com`)
+    : Result.succeed(text)
 }
 
-/** Parses a version. Left: why it is invalid. */
-export const versionOf = (text: string): Either.Either<string, string> =>
+/** Parses a version. Failure: why it is invalid. */
+export const versionOf = (text: string): Result.Result<string, string> =>
   /^v[1-9][0-9]{0,9}((alpha|beta)[1-9][0-9]{0,9})?$/.test(text)
-    ? Either.right(text)
-    : Either.left(`invalid version: "${text}" (write it like v1alpha1, v1beta2 or v1)`)
+    ? Result.succeed(text)
+    : Result.fail(`invalid version: "${text}" (write it like v1alpha1, v1beta2 or v1)`)
 
-/** Parses a plural. Left: why it is invalid. */
-export const pluralOf = (text: string): Either.Either<string, string> =>
+/** Parses a plural. Failure: why it is invalid. */
+export const pluralOf = (text: string): Result.Result<string, string> =>
   /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
-    ? Either.right(text)
-    : Either.left(`invalid plural: "${text}" (must be lower-case letters, digits and dashes, such as caches)`)
+    ? Result.succeed(text)
+    : Result.fail(`invalid plural: "${text}" (must be lower-case letters, digits and dashes, such as caches)`)
 
 /** The name of a kind's variable. The leading capitals, except the one that starts the next word: DNSRecord is dnsRecord. */
 export const variableOf = (kind: string): string =>

@@ -1,7 +1,7 @@
 /** A copy of files, to restore them after a failure. */
 import { dirname } from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
 
 /** Runs all effects, also after a failure, and fails with the first error. */
 export const each = <E, R>(actions: ReadonlyArray<Effect.Effect<void, E, R>>): Effect.Effect<void, E, R> =>

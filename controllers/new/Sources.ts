@@ -12,25 +12,24 @@ export const kind = ({
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 const Spec = Schema.Struct({
-  image: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1024)).annotations({
+  image: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1024)).annotate({
     description: "The container image to run, such as nginx:1.27."
   }),
-  replicas: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 50)), { default: () => 1 }).annotations({
-    description: "How many pods should run."
-  })
+  replicas: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 }))
+    .pipe(Schema.withDecodingDefaultType(Effect.succeed(1)))
+    .annotate({ description: "How many pods should run." })
 })
 
 const Status = Schema.Struct({
-  observedGeneration: Schema.optionalWith(Schema.Int.pipe(Field.format("int64")), { exact: true }).annotations({
+  observedGeneration: Schema.optionalKey(Schema.Int.pipe(Field.format("int64"))).annotate({
     description: "The metadata.generation of this status; -1 before the first reconcile."
   }),
-  readyReplicas: Schema.optionalWith(Schema.NonNegativeInt, { exact: true }).annotations({
-    description: "Pods that are ready."
-  }),
-  conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
+  readyReplicas: Schema.optionalKey(Schema.Natural).annotate({ description: "Pods that are ready." }),
+  conditions: Schema.optionalKey(Condition.list).annotate({
     description: "Ready, and Reconciling or Stalled while they are True."
   })
 })

@@ -5,12 +5,12 @@
  * The verb checks everything before it writes.
  */
 import { join } from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Flags from "@homeostat/runtime/command/Flags"
 import * as Verb from "@homeostat/runtime/command/Verb"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import { FileSystem } from "effect/FileSystem"
+import * as Result from "effect/Result"
 import * as Change from "./Change.ts"
 import * as Listing from "./Listing.ts"
 import * as Names from "./Names.ts"
@@ -21,15 +21,17 @@ import * as Webhook from "./Webhook.ts"
 const refused = (message: string) => new Verb.UsageError({ message })
 
 /** The spec of the first object of a kind in a file with YAML; undefined if the file has no object of the kind. */
-const specIn = (text: string, kind: string): Either.Either<unknown, string> => {
+const specIn = (text: string, kind: string): Result.Result<unknown, string> => {
   try {
     const objects: ReadonlyArray<unknown> = [Bun.YAML.parse(text)].flat()
     const found = objects.find(
       (each) => typeof each === "object" && each !== null && "kind" in each && each.kind === kind
     )
-    return found === undefined ? Either.left(`has no ${kind}`) : Either.right(Reflect.get(Object(found), "spec") ?? {})
+    return found === undefined
+      ? Result.fail(`has no ${kind}`)
+      : Result.succeed(Reflect.get(Object(found), "spec") ?? {})
   } catch (error) {
-    return Either.left(`is not YAML (${error instanceof Error ? error.message : String(error)})`)
+    return Result.fail(`is not YAML (${error instanceof Error ? error.message : String(error)})`)
   }
 }
 
@@ -63,23 +65,23 @@ const make = (root: string, { name, resource }: Change.Existing) =>
     const sample = `deploy/samples/${name}.yaml`
     yield* needed(sample, `write ${Names.articled(kind)} there, which the tests create`)
     const spec = specIn(yield* read(sample), kind)
-    if (Either.isLeft(spec)) {
-      return yield* refused(`${sample} ${spec.left}: write ${Names.articled(kind)} there, which the tests create`)
+    if (Result.isFailure(spec)) {
+      return yield* refused(`${sample} ${spec.failure}: write ${Names.articled(kind)} there, which the tests create`)
     }
-    const files = Webhook.files({ ...resource, name, spec: spec.right })
+    const files = Webhook.files({ ...resource, name, spec: spec.success })
     const [, from] = /"name": *"([^"]*)"/.exec(yield* read(`${folder}/package.json`)) ?? []
     if (from === undefined) return yield* refused(`${folder}/package.json has no name: add it`)
     const entry = Listing.ofWebhooks({ package: from, variable: Names.variableOf(kind) })
     const main = Listing.add(yield* read(Change.mainFile), entry)
-    if (Either.isLeft(main)) return yield* refused(`${Change.mainFile} ${main.left}`)
+    if (Result.isFailure(main)) return yield* refused(`${Change.mainFile} ${main.failure}`)
     const manifest = Root.read(yield* read("package.json"))
-    if (Either.isLeft(manifest)) return yield* new Change.NotMade({ message: `package.json ${manifest.left}` })
+    if (Result.isFailure(manifest)) return yield* new Change.NotMade({ message: `package.json ${manifest.failure}` })
     yield* Change.make(root, {
       files,
-      edits: new Map([[Change.mainFile, main.right]]),
+      edits: new Map([[Change.mainFile, main.success]]),
       added: [...files.keys()],
       installs: false,
-      generates: manifest.right.scripts.generate !== undefined
+      generates: manifest.success.scripts.generate !== undefined
     })
   })
 

@@ -11,19 +11,19 @@ import { controllerOf, type Desired, type KubernetesObject } from "@homeostat/ru
 import * as Schema from "effect/Schema"
 import * as Delivery from "./Delivery.ts"
 
-const count = Schema.Int.pipe(Schema.between(1, 1000))
+const count = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 }))
 
 const utilization = (resource: string, more: string) =>
-  Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 1000)), { exact: true }).annotations({
+  Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 }))).annotate({
     description: `The average use of ${resource} to aim at, in percent of the pods' requests${more}.`
   })
 
 /** The range of the replicas, and the use of resources that the autoscaler aims at. */
 export const Autoscaling = Schema.Struct({
-  min: Schema.optionalWith(count, { exact: true }).annotations({
+  min: Schema.optionalKey(count).annotate({
     description: "The least pods that run; 2 by default."
   }),
-  max: count.annotations({ description: "The most pods that run." }),
+  max: count.annotate({ description: "The most pods that run." }),
   cpu: utilization("CPU", "; 80 by default if memory is not set"),
   memory: utilization("memory", "")
 }).pipe(

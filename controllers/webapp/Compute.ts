@@ -3,15 +3,14 @@ import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 
 const amount = (description: string) =>
-  Schema.optionalWith(
+  Schema.optionalKey(
     Field.Quantity.pipe(
       Field.rule({
         rule: "!quantity(string(self)).isLessThan(quantity('0'))",
         message: "must be greater than or equal to 0"
       })
-    ),
-    { exact: true }
-  ).annotations({ description })
+    )
+  ).annotate({ description })
 
 const Amounts = Schema.Struct({
   cpu: amount("Cores, such as 500m."),
@@ -28,8 +27,8 @@ const withinLimit = (name: string, member = name) =>
 
 /** Requests and limits. */
 export const Compute = Schema.Struct({
-  requests: Schema.optionalWith(Amounts, { exact: true }).annotations({
+  requests: Schema.optionalKey(Amounts).annotate({
     description: "The resources that the scheduler reserves for each pod."
   }),
-  limits: Schema.optionalWith(Amounts, { exact: true }).annotations({ description: "The most that a pod may use." })
+  limits: Schema.optionalKey(Amounts).annotate({ description: "The most that a pod may use." })
 }).pipe(withinLimit("cpu"), withinLimit("memory"), withinLimit("ephemeral-storage", "ephemeral__dash__storage"))

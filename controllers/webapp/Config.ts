@@ -8,38 +8,38 @@ import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 import type { EnvVar } from "./Environment.ts"
 
-const objectName = Schema.String.pipe(
-  Schema.maxLength(253),
-  Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+const objectName = Schema.String.check(
+  Schema.isMaxLength(253),
+  Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
 )
 
-const key = Schema.String.pipe(
-  Schema.maxLength(253),
-  Schema.pattern(/^([-_a-zA-Z0-9]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
+const key = Schema.String.check(
+  Schema.isMaxLength(253),
+  Schema.isPattern(/^([-_a-zA-Z0-9]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
 )
 
-const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
-  Schema.optionalWith(schema, { exact: true }).annotations({ description })
+const optional = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(schema).annotate({ description })
 
 /** One ConfigMap or Secret, as files or as environment variables. */
 export const Config = Schema.Struct({
   configMap: optional(objectName, "The name of a ConfigMap of the same namespace."),
   secret: optional(objectName, "The name of a Secret of the same namespace."),
   mountPath: optional(
-    Schema.String.pipe(Schema.maxLength(1024), Schema.pattern(/^\/[^:]*$/)),
+    Schema.String.check(Schema.isMaxLength(1024), Schema.isPattern(/^\/[^:]*$/)),
     "The directory in the container that has a file for each key, such as /etc/app. The container cannot write to it."
   ),
   env: optional(
     Schema.Struct({
       prefix: optional(
-        Schema.String.pipe(Schema.maxLength(253), Schema.pattern(/^[-_.a-zA-Z][-._a-zA-Z0-9]*$/)),
+        Schema.String.check(Schema.isMaxLength(253), Schema.isPattern(/^[-_.a-zA-Z][-._a-zA-Z0-9]*$/)),
         "The beginning of the name of each variable, before the key."
       )
     }),
     "An environment variable for each key. A variable of spec.env with the same name wins."
   ),
   keys: optional(
-    Schema.Array(key).pipe(Schema.minItems(1), Schema.maxItems(50)),
+    Schema.Array(key).check(Schema.isMinLength(1), Schema.isMaxLength(50)),
     "Only these keys; all keys by default. A change of another key does not roll the pods out."
   ),
   optional: optional(Schema.Boolean, "The pods start even where the object or a key of keys is missing.")
@@ -51,14 +51,15 @@ export const Config = Schema.Struct({
 type Config = typeof Config.Type
 
 /** The list of a WebApp's spec. */
-export const list = Schema.Array(Config).pipe(
-  Schema.maxItems(20),
-  Field.listAtomic,
-  Field.rule({
-    rule: "self.all(each, !has(each.mountPath) || self.exists_one(other, has(other.mountPath) && other.mountPath == each.mountPath))",
-    message: "each entry needs its own mountPath"
-  })
-)
+export const list = Schema.Array(Config)
+  .check(Schema.isMaxLength(20))
+  .pipe(
+    Field.listAtomic,
+    Field.rule({
+      rule: "self.all(each, !has(each.mountPath) || self.exists_one(other, has(other.mountPath) && other.mountPath == each.mountPath))",
+      message: "each entry needs its own mountPath"
+    })
+  )
 
 /** The rule of a spec with `config` and `volumes`. */
 export const ownMountPaths = Field.rule({

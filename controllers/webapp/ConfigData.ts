@@ -11,8 +11,8 @@ import * as BuiltIn from "@homeostat/runtime/resource/BuiltIn"
 import { type KubernetesObject, keyOf, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Config from "./Config.ts"
 import { WebApp } from "./WebApp.ts"
 
@@ -55,7 +55,7 @@ const dataOf = (kind: Resource.Any, object: KubernetesObject): ConfigData =>
 
 /** The kind with hashes, also of an object that the cache has whole. */
 const of = (kind: Resource.Any) =>
-  Resource.make<ConfigData, never>({ ...kind, decode: (object) => Either.right(dataOf(kind, object)) })
+  Resource.make<ConfigData, never>({ ...kind, decode: (object) => Result.succeed(dataOf(kind, object)) })
 
 /** The transforms of the caches. Children of other controllers of the program stay whole, because `Owned.apply` compares them. */
 export const transforms: ReadonlyArray<Transform.Transform> = [BuiltIn.ConfigMap, BuiltIn.Secret].map((kind) => ({
@@ -84,9 +84,9 @@ export const index = {
   values: (wire: KubernetesObject & { readonly spec?: object }) => {
     const { spec } = wire
     if (spec !== undefined && !("config" in spec) && !("env" in spec)) return noPlaces
-    return Either.match(WebApp.decode(wire), {
-      onLeft: () => [],
-      onRight: ({ metadata: { namespace }, spec }) =>
+    return Result.match(WebApp.decode(wire), {
+      onFailure: () => [],
+      onSuccess: ({ metadata: { namespace }, spec }) =>
         Config.referencesOf(spec).map(({ kind, name }) => placeOf(kind, { namespace, name }))
     })
   }

@@ -13,18 +13,17 @@ import * as Selector from "./Selector.ts"
 
 /** How many pods may be unavailable at a time because of evictions. */
 export const Disruption = Schema.Struct({
-  maxUnavailable: Schema.optionalWith(
+  maxUnavailable: Schema.optionalKey(
     Field.IntOrString.pipe(
       Field.rule({
         rule: "type(self) == string ? self.matches('^([1-9][0-9]?|100)%$') : self >= 1",
         message: "must be at least 1, or from 1% to 100%"
       })
-    ),
-    { exact: true }
-  ).annotations({
+    )
+  ).annotate({
     description: "The most pods that may be unavailable because of evictions: a number, or a percentage such as 25%."
   }),
-  none: Schema.optionalWith(Schema.Struct({}), { exact: true }).annotations({
+  none: Schema.optionalKey(Schema.Struct({})).annotate({
     description: "No PodDisruptionBudget: a drain may evict all pods at once."
   })
 }).pipe(

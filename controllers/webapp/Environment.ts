@@ -5,15 +5,15 @@ import * as Schema from "effect/Schema"
 /** The CRD rejects what a Deployment would reject, so that the user sees the mistake at once. */
 const reference = (what: string) =>
   Schema.Struct({
-    name: Schema.String.pipe(
-      Schema.maxLength(253),
-      Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
-    ).annotations({ description: `The name of the ${what}.` }),
-    key: Schema.String.pipe(
-      Schema.maxLength(253),
-      Schema.pattern(/^([-_a-zA-Z0-9]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
-    ).annotations({ description: `The key in the ${what}.` }),
-    optional: Schema.optionalWith(Schema.Boolean, { exact: true }).annotations({
+    name: Schema.String.check(
+      Schema.isMaxLength(253),
+      Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+    ).annotate({ description: `The name of the ${what}.` }),
+    key: Schema.String.check(
+      Schema.isMaxLength(253),
+      Schema.isPattern(/^([-_a-zA-Z0-9]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
+    ).annotate({ description: `The key in the ${what}.` }),
+    optional: Schema.optionalKey(Schema.Boolean).annotate({
       description: `The container starts even where the ${what} or its key is missing.`
     })
   })
@@ -23,40 +23,38 @@ const podField =
 
 /** One variable: a value, or its source. */
 export const EnvVar = Schema.Struct({
-  name: Schema.String.pipe(
-    Schema.maxLength(253),
-    Schema.pattern(/^([-_a-zA-Z]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
-  ).annotations({
+  name: Schema.String.check(
+    Schema.isMaxLength(253),
+    Schema.isPattern(/^([-_a-zA-Z]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
+  ).annotate({
     description: "The name of the environment variable."
   }),
-  value: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(4096)), { exact: true }).annotations({
+  value: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(4096))).annotate({
     description: "Its value, as it stands."
   }),
-  valueFrom: Schema.optionalWith(
+  valueFrom: Schema.optionalKey(
     Schema.Struct({
-      configMapKeyRef: Schema.optionalWith(reference("ConfigMap"), { exact: true }).annotations({
+      configMapKeyRef: Schema.optionalKey(reference("ConfigMap")).annotate({
         description: "A key of a ConfigMap."
       }),
-      secretKeyRef: Schema.optionalWith(reference("Secret"), { exact: true }).annotations({
+      secretKeyRef: Schema.optionalKey(reference("Secret")).annotate({
         description: "A key of a Secret."
       }),
-      fieldRef: Schema.optionalWith(
+      fieldRef: Schema.optionalKey(
         Schema.Struct({
-          fieldPath: Schema.String.pipe(Schema.maxLength(400), Schema.pattern(podField)).annotations({
+          fieldPath: Schema.String.check(Schema.isMaxLength(400), Schema.isPattern(podField)).annotate({
             description: "The field of the pod, such as metadata.name or status.podIP."
           })
-        }),
-        { exact: true }
-      ).annotations({ description: "A field of the pod." })
+        })
+      ).annotate({ description: "A field of the pod." })
     }).pipe(
       Field.rule({
         // Narrowing accepts this form: objects without `fieldRef` keep their rule.
         rule: "has(self.fieldRef) ? !has(self.configMapKeyRef) && !has(self.secretKeyRef) : (has(self.configMapKeyRef) != has(self.secretKeyRef))",
         message: "set exactly one of configMapKeyRef, secretKeyRef and fieldRef"
       })
-    ),
-    { exact: true }
-  ).annotations({
+    )
+  ).annotate({
     description: "Its value, read when a pod starts: from a ConfigMap or Secret of the same namespace, or from the pod."
   })
 }).pipe(

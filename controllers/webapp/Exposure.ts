@@ -8,16 +8,15 @@ import type { Desired, ObjectMeta } from "@homeostat/runtime/resource/Kubernetes
 import * as Schema from "effect/Schema"
 import { type Child, type Finding, problemFinding } from "./Finding.ts"
 
-const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
-  Schema.optionalWith(schema, { exact: true }).annotations({ description })
+const optional = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(schema).annotate({ description })
 
 const label = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 const dnsName = `${label}([.]${label})*`
 
-const subdomain = Schema.String.pipe(Schema.maxLength(253), Schema.pattern(new RegExp(`^${dnsName}$`)))
+const subdomain = Schema.String.check(Schema.isMaxLength(253), Schema.isPattern(new RegExp(`^${dnsName}$`)))
 
-const host = Schema.String.pipe(
-  Schema.maxLength(253),
+const host = Schema.String.check(Schema.isMaxLength(253)).pipe(
   Field.rule({
     // Ingress and HTTPRoute refuse IP addresses.
     rule: `self.matches('^([*][.])?${dnsName}$') && !self.matches('^[0-9.]+$')`,
@@ -26,8 +25,7 @@ const host = Schema.String.pipe(
 )
 
 /** A path that both Ingress and HTTPRoute accept, so that a WebApp can change from one to the other. */
-const path = Schema.String.pipe(
-  Schema.maxLength(1024),
+const path = Schema.String.check(Schema.isMaxLength(1024)).pipe(
   Field.rule({
     rule: "self.matches('^/([-A-Za-z0-9/._~!$&()*+,;=:@]|%[0-9A-Fa-f]{2})*$')",
     message: "must begin with /, and must have only characters of a URL path"
@@ -53,9 +51,9 @@ const Tls = Schema.Struct({
 )
 
 const GatewayReference = Schema.Struct({
-  name: subdomain.annotations({ description: "The name of the Gateway." }),
+  name: subdomain.annotate({ description: "The name of the Gateway." }),
   namespace: optional(
-    Schema.String.pipe(Schema.maxLength(63), Schema.pattern(new RegExp(`^${label}$`))),
+    Schema.String.check(Schema.isMaxLength(63), Schema.isPattern(new RegExp(`^${label}$`))),
     "The namespace of the Gateway; that of the WebApp by default."
   ),
   sectionName: optional(subdomain, "The listener of the Gateway; all listeners that accept the route by default.")
@@ -63,7 +61,7 @@ const GatewayReference = Schema.Struct({
 
 /** How clients outside of the cluster reach the application. */
 export const Exposure = Schema.Struct({
-  host: host.annotations({
+  host: host.annotate({
     description: "The DNS name, such as shop.example.com, or *.example.com for all its subdomains."
   }),
   path: optional(path, "The prefix of the paths that reach the application; / by default."),

@@ -3,13 +3,13 @@ import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 
 /** The reaction to a rollout that misses its progress deadline. */
-export const Policy = Schema.Literal("None", "Auto")
+export const Policy = Schema.Literals(["None", "Auto"])
 
 /** The last rollout that was complete. */
 export const LastGood = Schema.Struct({
-  generation: Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({
+  generation: Schema.Natural.pipe(Field.format("int64")).annotate({
     description: "The metadata.generation of the WebApp."
   }),
-  image: Schema.String.annotations({ description: "The image of its container." }),
-  time: Schema.String.pipe(Field.format("date-time")).annotations({ description: "When its rollout was complete." })
+  image: Schema.String.annotate({ description: "The image of its container." }),
+  time: Schema.String.pipe(Field.format("date-time")).annotate({ description: "When its rollout was complete." })
 })

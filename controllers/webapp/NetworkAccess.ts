@@ -6,18 +6,17 @@ import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/Kube
 import * as Schema from "effect/Schema"
 import type * as Selector from "./Selector.ts"
 
-const name = Schema.String.pipe(Schema.maxLength(63), Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/))
+const name = Schema.String.check(Schema.isMaxLength(63), Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/))
 
-const labels = Schema.Record({
-  key: Schema.String,
-  value: Schema.String.pipe(Schema.maxLength(63), Schema.pattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/))
-})
+const labels = Schema.Record(
+  Schema.String,
+  Schema.String.check(Schema.isMaxLength(63), Schema.isPattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/))
+)
 
-const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
-  Schema.optionalWith(schema, { exact: true }).annotations({ description })
+const optional = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(schema).annotate({ description })
 
-const range = Schema.String.pipe(
-  Schema.maxLength(49),
+const range = Schema.String.check(Schema.isMaxLength(49)).pipe(
   Field.rule({
     // The API server refuses a NetworkPolicy with other bits, and the pods would run without it.
     rule: "isCIDR(self) && cidr(self) == cidr(self).masked()",
@@ -33,7 +32,7 @@ const Peer = Schema.Struct({
   podLabels: optional(labels, "Labels of their pods, in place of a WebApp; {} for all pods."),
   cidr: optional(range, "Their range of IP addresses, such as 10.0.0.0/8, outside the pods of the cluster."),
   except: optional(
-    Schema.Array(range).pipe(Schema.maxItems(20), Field.listSet),
+    Schema.Array(range).check(Schema.isMaxLength(20)).pipe(Field.listSet),
     "Ranges within cidr that may not connect."
   )
 }).pipe(
@@ -57,7 +56,7 @@ const Peer = Schema.Struct({
 
 /** The clients that may connect to the pods. */
 export const NetworkAccess = Schema.Struct({
-  allowFrom: Schema.Array(Peer).pipe(Schema.maxItems(50)).annotations({
+  allowFrom: Schema.Array(Peer).check(Schema.isMaxLength(50)).annotate({
     description: "The clients that may connect to the port. All others are refused; with [] every client is."
   })
 })

@@ -17,7 +17,7 @@ import {
   type ObjectKey
 } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Selector from "./Selector.ts"
 import { WebApp } from "./WebApp.ts"
 
@@ -109,9 +109,9 @@ export const podLabelsOf = ({ spec }: Deployment): Selector.Labels => spec?.temp
 const targetIndex: Index.Definition = {
   name: "webapp.target",
   values: (wire) =>
-    Either.match(HorizontalPodAutoscaler.decode(wire), {
-      onLeft: () => [],
-      onRight: (autoscaler) => targetsOf(autoscaler).map(keyString)
+    Result.match(HorizontalPodAutoscaler.decode(wire), {
+      onFailure: () => [],
+      onSuccess: (autoscaler) => targetsOf(autoscaler).map(keyString)
     })
 }
 

@@ -3,38 +3,40 @@ import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 
-const portNumber = Schema.Int.pipe(Schema.between(1, 65_535))
+const portNumber = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
 
-const port = Schema.optionalWith(portNumber, { exact: true }).annotations({
+const port = Schema.optionalKey(portNumber).annotate({
   description: "The port to connect to; spec.port by default."
 })
 
 const seconds = (least: number, description: string) =>
-  Schema.optionalWith(Schema.Int.pipe(Schema.between(least, 86_400)), { exact: true }).annotations({ description })
+  Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: least, maximum: 86_400 }))).annotate({
+    description
+  })
 
 const count = (description: string) =>
-  Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 1000)), { exact: true }).annotations({ description })
+  Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 }))).annotate({
+    description
+  })
 
 const handlers = {
-  http: Schema.optionalWith(
+  http: Schema.optionalKey(
     Schema.Struct({
-      path: Schema.String.pipe(Schema.maxLength(1024), Schema.pattern(/^\//)).annotations({
+      path: Schema.String.check(Schema.isMaxLength(1024), Schema.isPattern(/^\//)).annotate({
         description: "The path of the request, such as /healthz. An answer from 200 to 399 is a success."
       }),
       port,
-      scheme: Schema.optionalWith(Schema.Literal("HTTP", "HTTPS"), { exact: true }).annotations({
+      scheme: Schema.optionalKey(Schema.Literals(["HTTP", "HTTPS"])).annotate({
         description: "HTTP by default. HTTPS does not check the certificate."
       })
-    }),
-    { exact: true }
-  ).annotations({ description: "An HTTP GET request." }),
-  tcp: Schema.optionalWith(Schema.Struct({ port }), { exact: true }).annotations({
+    })
+  ).annotate({ description: "An HTTP GET request." }),
+  tcp: Schema.optionalKey(Schema.Struct({ port })).annotate({
     description: "A TCP connection, which must open."
   }),
-  command: Schema.optionalWith(
-    Schema.Array(Schema.String.pipe(Schema.maxLength(4096))).pipe(Schema.minItems(1), Schema.maxItems(50)),
-    { exact: true }
-  ).annotations({ description: "A command in the container, which must exit with 0." })
+  command: Schema.optionalKey(
+    Schema.Array(Schema.String.check(Schema.isMaxLength(4096))).check(Schema.isMinLength(1), Schema.isMaxLength(50))
+  ).annotate({ description: "A command in the container, which must exit with 0." })
 }
 
 const timing = {
@@ -54,7 +56,7 @@ const Probe = Schema.Struct({ ...handlers, ...timing }).pipe(oneOf("http", "tcp"
 
 const Readiness = Schema.Struct({
   ...handlers,
-  none: Schema.optionalWith(Schema.Struct({}), { exact: true }).annotations({
+  none: Schema.optionalKey(Schema.Struct({})).annotate({
     description: "No readiness probe: a pod is ready as soon as its container runs."
   }),
   ...timing,
@@ -63,13 +65,13 @@ const Readiness = Schema.Struct({
 
 /** The probes that a WebApp can have. */
 export const Probes = Schema.Struct({
-  readiness: Schema.optionalWith(Readiness, { exact: true }).annotations({
+  readiness: Schema.optionalKey(Readiness).annotate({
     description: "A pod gets requests while this probe succeeds. Without it, a TCP connection to spec.port must open."
   }),
-  liveness: Schema.optionalWith(Probe, { exact: true }).annotations({
+  liveness: Schema.optionalKey(Probe).annotate({
     description: "The kubelet restarts the container when this probe fails."
   }),
-  startup: Schema.optionalWith(Probe, { exact: true }).annotations({
+  startup: Schema.optionalKey(Probe).annotate({
     description:
       "The other probes wait until this probe has succeeded once. The kubelet restarts the container when it fails."
   })

@@ -196,6 +196,15 @@ describe("a rollout that missed its deadline", () => {
     expect(own.revision?.metadata.annotations?.[Rollback.failedAnnotation]).toContain("web:3")
   })
 
+  test("keeps its annotations when its status is observed, because their change makes the status old again", () => {
+    const third = appOf({ image: "web:3", replicas: 4 }, 3)
+    const choice = choose(third, failing, good)
+    for (const observedGeneration of [0, 1]) {
+      const existing = applied(third, choice, { ...complete, observedGeneration, updatedReplicas: 1 })
+      expect(choose(third, existing, good).annotations).toEqual(choice.annotations)
+    }
+  })
+
   test("is left to the controller of a delivery", () => {
     const annotations = { "apps.kubedojo.io/replicas-managed-by": "flagger" }
     const app = { ...second, metadata: { ...second.metadata, annotations } }

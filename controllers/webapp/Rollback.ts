@@ -40,7 +40,7 @@ export const failedAnnotation = "apps.kubedojo.io/failed"
 /** The type of the condition: the pods do not run the spec, because an older template is restored. */
 export const conditionType = "RolledBack"
 
-const Failed = Schema.parseJson(
+const Failed = Schema.fromJsonString(
   Schema.Struct({ template: Schema.String, generation: Schema.Number, image: Schema.String, cause: Schema.String })
 )
 const Data = Schema.Struct({ ...LastGood.fields, template: Schema.Unknown })
@@ -131,9 +131,9 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
   }
   const isApplied = isShown && isWritten
   const missed = existing === undefined ? undefined : missedAt(existing)
-  const isStale = existing !== undefined && (!isObserved(existing) || missed === annotations[missedAnnotation])
   const records: { [key: string]: string } = { [templateKey]: id }
-  if (isShown && isStale) Object.assign(records, picked(annotations, [missedAnnotation]))
+  // The record stays until the next template. Each change of an annotation is a new generation, and its status is old at first.
+  if (isShown) Object.assign(records, picked(annotations, [missedAnnotation]))
   if (isAuto(app)) Object.assign(records, beginning(observed, isShown ? annotations : undefined, missed))
   const { lastGood, revision } =
     failed !== undefined || existing === undefined || !isApplied || (isHeld && last?.id === id)

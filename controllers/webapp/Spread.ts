@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import type { Selector } from "./Selector.ts"
 
 /** The places over which the pods spread. */
-export const Spread = Schema.Literal("Nodes", "Zones")
+export const Spread = Schema.Literals(["Nodes", "Zones"])
 
 const keys = {
   Nodes: ["kubernetes.io/hostname"],

@@ -5,39 +5,36 @@ import * as Schema from "effect/Schema"
 
 /** A volume and the place of its mount. */
 export const Volume = Schema.Struct({
-  name: Schema.String.pipe(Schema.maxLength(63), Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)).annotations({
+  name: Schema.String.check(Schema.isMaxLength(63), Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)).annotate({
     description: "The name of the volume in the pod."
   }),
-  mountPath: Schema.String.pipe(Schema.maxLength(1024), Schema.pattern(/^\/[^:]*$/)).annotations({
+  mountPath: Schema.String.check(Schema.isMaxLength(1024), Schema.isPattern(/^\/[^:]*$/)).annotate({
     description: "The directory in the container, such as /data."
   }),
-  subPath: Schema.optionalWith(
-    Schema.String.pipe(
-      Schema.maxLength(1024),
+  subPath: Schema.optionalKey(
+    Schema.String.check(Schema.isMaxLength(1024)).pipe(
       Field.rule({
         rule: "!self.startsWith('/') && !self.split('/').exists(part, part == '..')",
         message: "must be a relative path without .."
       })
-    ),
-    { exact: true }
-  ).annotations({ description: "The directory in the volume that is mounted; its root by default." }),
-  readOnly: Schema.optionalWith(Schema.Boolean, { exact: true }).annotations({
+    )
+  ).annotate({ description: "The directory in the volume that is mounted; its root by default." }),
+  readOnly: Schema.optionalKey(Schema.Boolean).annotate({
     description: "The container cannot write to the volume."
   }),
-  claim: Schema.optionalWith(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(253)), {
-    exact: true
-  }).annotations({ description: "The name of a PersistentVolumeClaim. All pods share it." }),
-  emptyDir: Schema.optionalWith(
+  claim: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(253))).annotate({
+    description: "The name of a PersistentVolumeClaim. All pods share it."
+  }),
+  emptyDir: Schema.optionalKey(
     Schema.Struct({
-      medium: Schema.optionalWith(Schema.Literal("Memory"), { exact: true }).annotations({
+      medium: Schema.optionalKey(Schema.Literal("Memory")).annotate({
         description: "The files stay in memory and count towards the memory limit."
       }),
-      sizeLimit: Schema.optionalWith(Field.Quantity, { exact: true }).annotations({
+      sizeLimit: Schema.optionalKey(Field.Quantity).annotate({
         description: "The kubelet evicts a pod that uses more, such as 1Gi."
       })
-    }),
-    { exact: true }
-  ).annotations({ description: "An empty directory of each pod, deleted with the pod." })
+    })
+  ).annotate({ description: "An empty directory of each pod, deleted with the pod." })
 }).pipe(Field.rule({ rule: "has(self.claim) != has(self.emptyDir)", message: "set exactly one of claim and emptyDir" }))
 
 type Volume = typeof Volume.Type

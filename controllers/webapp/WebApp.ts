@@ -2,6 +2,7 @@
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Autoscaling } from "./Autoscaling.ts"
 import { Compute } from "./Compute.ts"
@@ -16,28 +17,31 @@ import { Probes } from "./Probes.ts"
 import { Spread } from "./Spread.ts"
 import { Volume } from "./Volumes.ts"
 
-const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
-  Schema.optionalWith(schema, { exact: true }).annotations({ description })
+const optional = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(schema).annotate({ description })
 
-const objectName = Schema.String.pipe(
-  Schema.maxLength(253),
-  Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+const objectName = Schema.String.check(
+  Schema.isMaxLength(253),
+  Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
 )
 
-const labelValue = Schema.String.pipe(
-  Schema.maxLength(63),
-  Schema.pattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/)
+const labelValue = Schema.String.check(
+  Schema.isMaxLength(63),
+  Schema.isPattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/)
 )
 
-const words = Schema.Array(Schema.String.pipe(Schema.maxLength(4096))).pipe(Schema.minItems(1), Schema.maxItems(50))
+const words = Schema.Array(Schema.String.check(Schema.isMaxLength(4096))).check(
+  Schema.isMinLength(1),
+  Schema.isMaxLength(50)
+)
 
 const Termination = Schema.Struct({
   drainSeconds: optional(
-    Schema.Int.pipe(Schema.between(0, 3600)),
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3600 })),
     "Seconds between the removal of a pod from the Service and the signal to its container; 5 by default."
   ),
   gracePeriodSeconds: optional(
-    Schema.Int.pipe(Schema.between(1, 86_400)),
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 })),
     "Seconds from the deletion of a pod until the kubelet kills its container, drainSeconds included; 30 by default."
   )
 }).pipe(
@@ -48,13 +52,15 @@ const Termination = Schema.Struct({
 )
 
 const Spec = Schema.Struct({
-  image: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1024), Schema.pattern(/^\S+$/)).annotations({
+  image: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1024), Schema.isPattern(/^\S+$/)).annotate({
     description: "The container image to run, such as nginx:1.27."
   }),
-  replicas: Schema.optionalWith(Schema.Int.pipe(Schema.between(0, 50)), { default: () => 2 }).annotations({
-    description:
-      "How many pods should run; 0 stops the application. A HorizontalPodAutoscaler may set it through the scale subresource."
-  }),
+  replicas: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 50 }))
+    .pipe(Schema.withDecodingDefaultType(Effect.succeed(2)))
+    .annotate({
+      description:
+        "How many pods should run; 0 stops the application. A HorizontalPodAutoscaler may set it through the scale subresource."
+    }),
   autoscaling: optional(
     Autoscaling,
     "A HorizontalPodAutoscaler sets the replicas. A new Deployment starts with spec.replicas, and 0 still stops the application."
@@ -71,13 +77,15 @@ const Spec = Schema.Struct({
     NetworkAccess,
     "The clients that may connect to the port of the pods; all by default. The network plugin of the cluster must enforce NetworkPolicies."
   ),
-  port: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 65_535)), { default: () => 8080 }).annotations({
-    description: "The TCP port that the container listens on; the Service offers the same one."
-  }),
+  port: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
+    .pipe(Schema.withDecodingDefaultType(Effect.succeed(8080)))
+    .annotate({
+      description: "The TCP port that the container listens on; the Service offers the same one."
+    }),
   command: optional(words, "The program that the container runs, in place of the image's entry point."),
   args: optional(words, "The arguments of the program, in place of the image's."),
   env: optional(
-    Schema.Array(EnvVar).pipe(Schema.maxItems(50), Field.listMap("name")),
+    Schema.Array(EnvVar).check(Schema.isMaxLength(50)).pipe(Field.listMap("name")),
     "Environment variables of the container."
   ),
   config: optional(
@@ -88,7 +96,7 @@ const Spec = Schema.Struct({
   probes: optional(Probes, "How the kubelet finds out whether a pod can serve."),
   termination: optional(Termination, "How a pod shuts down."),
   strategy: optional(
-    Schema.Literal("RollingUpdate", "Recreate"),
+    Schema.Literals(["RollingUpdate", "Recreate"]),
     "RollingUpdate, the default, replaces a pod only when its successor is ready. Recreate stops all pods first, for a volume that only one pod can mount."
   ),
   rollback: optional(
@@ -96,30 +104,30 @@ const Spec = Schema.Struct({
     "Auto restores the last good pod template when a rollout misses its progress deadline. None, the default, only reports that."
   ),
   progressDeadlineSeconds: optional(
-    Schema.Int.pipe(Schema.between(1, 86_400)),
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 })),
     "Seconds without progress after which a rollout has failed; 600 by default."
   ),
   security: optional(
-    Schema.Literal("Baseline", "Restricted"),
+    Schema.Literals(["Baseline", "Restricted"]),
     "Baseline, the default, forbids privilege escalation and filters system calls. Restricted also requires a user other than root and drops all capabilities, as the Pod Security Standard of that name asks."
   ),
   serviceAccountName: optional(objectName, "The ServiceAccount of the pods; that of the namespace by default."),
   imagePullSecrets: optional(
-    Schema.Array(Schema.Struct({ name: objectName.annotations({ description: "The name of the Secret." }) })).pipe(
-      Schema.maxItems(20),
-      Field.listMap("name")
-    ),
+    Schema.Array(Schema.Struct({ name: objectName.annotate({ description: "The name of the Secret." }) }))
+      .check(Schema.isMaxLength(20))
+      .pipe(Field.listMap("name")),
     "The Secrets with which the kubelet pulls the image."
   ),
   volumes: optional(
-    Schema.Array(Volume).pipe(
-      Schema.maxItems(50),
-      Field.listMap("name"),
-      Field.rule({
-        rule: "self.all(each, self.exists_one(other, other.mountPath == each.mountPath))",
-        message: "each volume needs its own mountPath"
-      })
-    ),
+    Schema.Array(Volume)
+      .check(Schema.isMaxLength(50))
+      .pipe(
+        Field.listMap("name"),
+        Field.rule({
+          rule: "self.all(each, self.exists_one(other, other.mountPath == each.mountPath))",
+          message: "each volume needs its own mountPath"
+        })
+      ),
     "Volumes of the pods, mounted into the container."
   ),
   expose: optional(
@@ -134,8 +142,8 @@ const Spec = Schema.Struct({
     Schema.Struct({
       metadata: optional(
         Schema.Struct({
-          labels: optional(Schema.Record({ key: Schema.String, value: labelValue }), "More labels of the pods."),
-          annotations: optional(Schema.Record({ key: Schema.String, value: Schema.String }), "Annotations of the pods.")
+          labels: optional(Schema.Record(Schema.String, labelValue), "More labels of the pods."),
+          annotations: optional(Schema.Record(Schema.String, Schema.String), "Annotations of the pods.")
         }),
         "Metadata of the pods."
       ),
@@ -148,19 +156,18 @@ const Spec = Schema.Struct({
   )
 }).pipe(Config.ownMountPaths)
 
-const count = (description: string) =>
-  Schema.optionalWith(Schema.NonNegativeInt, { exact: true }).annotations({ description })
+const count = (description: string) => Schema.optionalKey(Schema.Natural).annotate({ description })
 
 /** An adopted Deployment may have a selector with many labels. */
 export const longestSelector = 32_768
 
 const Status = Schema.Struct({
-  observedGeneration: Schema.optionalWith(Schema.Int.pipe(Field.format("int64")), { exact: true }).annotations({
+  observedGeneration: Schema.optionalKey(Schema.Int.pipe(Field.format("int64"))).annotate({
     description: "The metadata.generation of this status; -1 before the first reconcile."
   }),
-  phase: Schema.optionalWith(Schema.Literal("Pending", "Deploying", "Running", "Degraded", "Stopped", "Failed"), {
-    exact: true
-  }).annotations({
+  phase: Schema.optionalKey(
+    Schema.Literals(["Pending", "Deploying", "Running", "Degraded", "Stopped", "Failed"])
+  ).annotate({
     description:
       "The conditions in one word. Pending: no pod is ready yet. Deploying: a pod is ready, and the rollout of the spec is not complete. Running: every pod runs the spec. Degraded: pods or their configuration were lost. Stopped: no pods are wanted. Failed: a user must act."
   }),
@@ -168,17 +175,17 @@ const Status = Schema.Struct({
   updatedReplicas: count("Pods that run the present spec."),
   readyReplicas: count("Pods that are ready."),
   availableReplicas: count("Pods that have been ready long enough to count."),
-  selector: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(longestSelector)), { exact: true }).annotations({
+  selector: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(longestSelector))).annotate({
     description: "The label selector of the pods, as the scale subresource reports it."
   }),
-  url: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1300)), { exact: true }).annotations({
+  url: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1300))).annotate({
     description: "The address of the application outside of the cluster. It answers when RouteReady is True."
   }),
   lastGood: optional(
     LastGood,
     "The last rollout that was complete, with rollback: Auto. Its pod template comes back after a failed rollout."
   ),
-  conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
+  conditions: Schema.optionalKey(Condition.list).annotate({
     description:
       "Ready, DeploymentReady and ServiceReady; ConfigReady, JobsComplete, RouteReady, Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; RolledBack if the Deployment has another pod template than the spec; Reconciling and Stalled while they hold."
   })
@@ -192,8 +199,8 @@ export const WebApp = CustomResource.make({
   shortNames: ["wa"],
   categories: ["all"],
   description: "A container image that runs in a number of pods behind a Service of the same name.",
-  spec: Spec.annotations({ description: "The desired state." }),
-  status: Status.annotations({ description: "The observed state, which the controller writes." }),
+  spec: Spec.annotate({ description: "The desired state." }),
+  status: Status.annotate({ description: "The observed state, which the controller writes." }),
   columns: [
     { name: "Image", path: ".spec.image" },
     { name: "Replicas", path: ".spec.replicas" },

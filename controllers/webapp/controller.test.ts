@@ -21,7 +21,7 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import { controller } from "./controller.ts"
 import { WebApp } from "./WebApp.ts"
 

@@ -39,11 +39,11 @@ const rulesFor = (
   resourcesOf: (kind: CustomResource.Any) => ReadonlyArray<string>,
   verbs: ReadonlyArray<string>
 ): ReadonlyArray<Rbac.Rule> =>
-  [...new Set(kinds.map(({ group }) => group))].sort(Order.string).flatMap((group) => {
+  [...new Set(kinds.map(({ group }) => group))].sort(Order.String).flatMap((group) => {
     const resources = kinds.filter((kind) => kind.group === group).flatMap(resourcesOf)
     return resources.length === 0
       ? []
-      : [{ apiGroups: [group], resources: resources.sort(Order.string), verbs: [...verbs] }]
+      : [{ apiGroups: [group], resources: resources.sort(Order.String), verbs: [...verbs] }]
   })
 
 const itself = ({ plural }: CustomResource.Any) => [plural]

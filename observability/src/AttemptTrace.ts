@@ -5,7 +5,6 @@
  *
  * @internal
  */
-
 import { Conflict } from "@homeostat/runtime/client/ApiError"
 import type { Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
 import type { TriggerEvent } from "@homeostat/runtime/controller/Trigger"
@@ -110,7 +109,7 @@ const waiting = (attempt: Attempt, root: Span): Span => {
     root.recording,
     SpanName.queueWait,
     Option.some(root),
-    root.context,
+    root.annotations,
     [],
     nanosOf(Math.min(attempt.queuedAt, attempt.startedAt)),
     "internal"
@@ -154,7 +153,6 @@ const relationOf = (kind: TriggerEvent["kind"]): "retry_of" | "requeue_of" | "ca
 const linkTo = (trigger: TriggerEvent, wait: Span): Tracer.SpanLink => {
   const origin = TraceParent.parse(trigger.traceparent)
   return {
-    _tag: "SpanLink",
     span: origin ?? wait,
     attributes:
       origin === undefined

@@ -199,7 +199,7 @@ describe("The trace of an attempt", () => {
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
         const { close, scope } = yield* closable
-        yield* run({ reconcile: () => Effect.withSpan(Effect.never, "wait") }).pipe(Scope.extend(scope))
+        yield* run({ reconcile: () => Effect.withSpan(Effect.never, "wait") }).pipe(Scope.provide(scope))
         yield* close
         yield* settle
         expect(tree(attempts[0])).toEqual(["reconcile widgets !", "  queue wait", "  wait !"])

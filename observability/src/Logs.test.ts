@@ -4,45 +4,41 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Cause from "effect/Cause"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
-import * as FiberRefs from "effect/FiberRefs"
-import * as HashMap from "effect/HashMap"
-import * as List from "effect/List"
 import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
+import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
 import * as Logs from "./Logs.ts"
 
-const options = (over: Partial<Logger.Logger.Options<unknown>>): Logger.Logger.Options<unknown> => ({
-  fiberId: FiberId.none,
-  logLevel: LogLevel.Info,
-  message: ["Reconciled"],
-  cause: Cause.empty,
-  context: FiberRefs.empty(),
-  spans: List.empty(),
-  annotations: HashMap.empty(),
-  date: new Date("2026-11-20T14:05:31.042Z"),
-  ...over
-})
+interface Line extends Omit<Logger.Options<unknown>, "fiber"> {
+  readonly annotations: Readonly<Record<string, unknown>>
+}
+
+/** The text of a line. */
+const write = (logger: Logger.Logger<unknown, string>, { annotations = {}, ...over }: Partial<Line>): string => {
+  const date = new Date("2026-11-20T14:05:31.042Z")
+  const line = Effect.withFiberSucceed((fiber) =>
+    logger.log({ fiber, logLevel: "Info", message: ["Reconciled"], cause: Cause.empty, date, ...over })
+  )
+  return Effect.runSync(Effect.provideService(line, References.CurrentLogAnnotations, annotations))
+}
 
 /** Captures the output for standard error. */
 const listening =
   (lines: Array<string>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.flatMap(Effect.console, (real) => {
-      const add = (...parts: ReadonlyArray<unknown>): void => void lines.push(parts.join(" "))
-      const warn = (...parts: ReadonlyArray<unknown>) => Effect.sync(() => add(...parts))
-      return Console.withConsole(effect, { ...real, warn, unsafe: { ...real.unsafe, warn: add } })
+    Effect.flatMap(Console.Console, (real) => {
+      const warn = (...parts: ReadonlyArray<unknown>): void => void lines.push(parts.join(" "))
+      return Effect.provideService(effect, Console.Console, { ...real, warn })
     })
 
-const about = HashMap.make(["object", "Widget shop/cart"], ["controller", "widgets"], ["attempt", 2])
+const about = { object: "Widget shop/cart", controller: "widgets", attempt: 2 }
 
 describe("A JSON line", () => {
-  const line = (over: Partial<Logger.Logger.Options<unknown>>) => Logs.json.log(options(over))
-  const read = (over: Partial<Logger.Logger.Options<unknown>>): unknown => JSON.parse(line(over))
+  const line = (over: Partial<Line>) => write(Logs.json, over)
+  const read = (over: Partial<Line>): unknown => JSON.parse(line(over))
 
   test("is one object with the annotations as fields", () => {
-    expect(read({ logLevel: LogLevel.Warning, annotations: about })).toEqual({
+    expect(read({ logLevel: "Warn", annotations: about })).toEqual({
       time: "2026-11-20T14:05:31.042Z",
       level: "warn",
       msg: "Reconciled",
@@ -54,6 +50,14 @@ describe("A JSON line", () => {
       attempt: 2
     })
   })
+  test("has its fields in the same order, whatever the order of its annotations", () => {
+    const annotations = { reconcileID: "a", controller: "widgets", object: "Node b", attempt: 2 }
+    const expected =
+      '{"time":"2026-11-20T14:05:31.042Z","level":"info","msg":"Reconciled","controllerKind":"Node","name":"b",' +
+      '"attempt":2,"object":"Node b","controller":"widgets","reconcileID":"a"}'
+    expect(line({ annotations })).toBe(expected)
+    expect(line({ annotations: Object.fromEntries(Object.entries(annotations).toReversed()) })).toBe(expected)
+  })
   test("never contains a line break", () => {
     const message = ["first\nsecond", { nested: ["a\nb"] }]
     expect(line({ message })).not.toContain("\n")
@@ -63,7 +67,7 @@ describe("A JSON line", () => {
     expect(read({ message: ["A listener threw", new Error("boom")] })).toMatchObject({
       msg: "A listener threw Error: boom"
     })
-    expect(read({ annotations: HashMap.make(["error", new Error("boom")]) })).toMatchObject({ error: "Error: boom" })
+    expect(read({ annotations: { error: new Error("boom") } })).toMatchObject({ error: "Error: boom" })
     const cause = Cause.die(new Error("boom"))
     expect(read({ cause })).toMatchObject({
       error: "Error: boom",
@@ -73,14 +77,14 @@ describe("A JSON line", () => {
   test("redacts secrets in the message, annotations and cause", () => {
     const secret = { kind: "Secret", data: { key: "aHVudGVyMg==" } }
     const cause = Cause.fail(new Error("refused: Bearer hunter2-hunter2"))
-    const written = line({ message: ["read", secret], annotations: HashMap.make(["secret", secret]), cause })
+    const written = line({ message: ["read", secret], annotations: { secret }, cause })
     expect(written).not.toMatch(/aHVudGVyMg|hunter2/)
     expect(written).toContain("<redacted>")
   })
   test("redacts annotations with secret names, however short their values are", () => {
-    const annotations = HashMap.make(["password", "hunter2"], ["tokens", 3], ["secretName", "a"])
+    const annotations = { password: "hunter2", tokens: 3, secretName: "a" }
     expect(read({ annotations })).toMatchObject({ password: "<redacted>", tokens: 3, secretName: "a" })
-    const pretty = Logs.pretty({ colour: false }).log(options({ annotations }))
+    const pretty = write(Logs.pretty({ colour: false }), { annotations })
     expect(pretty).toContain("password=<redacted>")
     expect(pretty).not.toContain("hunter2")
   })
@@ -88,12 +92,12 @@ describe("A JSON line", () => {
     const circular: { self?: unknown } = {}
     circular.self = circular
     expect(read({ message: ["a", 1n, undefined, circular] })).toMatchObject({ msg: expect.stringContaining("a 1") })
-    expect(read({ annotations: HashMap.make(["big", 1n], ["circular", circular]) })).toMatchObject({ big: "1" })
+    expect(read({ annotations: { big: 1n, circular } })).toMatchObject({ big: "1" })
   })
   test("is truncated, and so a message of 1 MB takes little time", () => {
     const begun = process.cpuUsage()
     for (const message of ["a.".repeat(500_000), "eyJaaaaa-".repeat(111_000)]) {
-      const written = line({ message, annotations: HashMap.make(["note", message]) })
+      const written = line({ message, annotations: { note: message } })
       expect(written.length).toBeLessThan(20_000)
       expect(written).toContain(message.slice(0, 8000))
     }
@@ -112,14 +116,14 @@ describe("A JSON line", () => {
     expect(JSON.parse(written)).toMatchObject({ msg: message })
   })
   test("has the kind, namespace and name of its object as fields", () => {
-    const fields = (object: string) => read({ annotations: HashMap.make(["object", object]) })
+    const fields = (object: string) => read({ annotations: { object } })
     expect(fields("WebApp shop/cart")).toMatchObject({ controllerKind: "WebApp", namespace: "shop", name: "cart" })
     expect(fields("Node a")).toMatchObject({ controllerKind: "Node", name: "a" })
     expect(fields("Node a")).not.toHaveProperty("namespace")
     for (const other of ["a", "two words more", "a b/c/d"]) expect(fields(other)).not.toHaveProperty("name")
   })
   test("keeps its own fields if an annotation has the same name", () => {
-    const annotations = HashMap.make(["msg", "mine"], ["level", "mine"], ["time", "mine"])
+    const annotations = { msg: "mine", level: "mine", time: "mine" }
     expect(read({ annotations })).toMatchObject({ msg: "Reconciled", level: "info", time: "2026-11-20T14:05:31.042Z" })
   })
 })
@@ -129,7 +133,7 @@ describe("A line in a trace", () => {
     const lines: Array<string> = []
     const logger = format === "json" ? Logs.json : Logs.pretty({ colour: false })
     const keeping = Logger.map(logger, (line) => void lines.push(line))
-    return Effect.as(Effect.provide(effect, Logger.replace(Logger.defaultLogger, keeping)), lines)
+    return Effect.as(Effect.provide(effect, Logger.layer([keeping])), lines)
   }
   const root = () => Recording.root("reconcile widgets", { startTime: 0n, kind: "consumer" })
   const within =
@@ -141,7 +145,7 @@ describe("A line in a trace", () => {
     Effect.gen(function* () {
       const span = root()
       const [first, second] = yield* written(
-        Effect.zipRight(Effect.logInfo("outer"), Effect.withSpan(Effect.logInfo("inner"), "check")).pipe(within(span))
+        Effect.andThen(Effect.logInfo("outer"), Effect.withSpan(Effect.logInfo("inner"), "check")).pipe(within(span))
       )
       const inner = span.recording.spans.find(({ name }) => name === "check")
       expect(JSON.parse(first ?? "")).toMatchObject({ msg: "outer", trace_id: span.traceId, span_id: span.spanId })
@@ -167,9 +171,9 @@ describe("A line in a trace", () => {
       const secret = { kind: "Secret", data: { key: "aHVudGVyMg==" } }
       yield* Effect.logInfo("Read", secret).pipe(
         Effect.annotateLogs({ controller: "widgets", secret, attempt: 2 }),
-        Effect.zipRight(Effect.logDebug("not heard")),
+        Effect.andThen(Effect.logDebug("not heard")),
         within(span),
-        Effect.provide(Logs.layer({ format: "json", level: LogLevel.Info, colour: false })),
+        Effect.provide(Logs.layer({ format: "json", level: "Info", colour: false })),
         listening([])
       )
       const hidden = '{"kind":"Secret","data":{"key":"<redacted>"}}'
@@ -183,7 +187,7 @@ describe("A line in a trace", () => {
     Effect.gen(function* () {
       const span = Tracer.externalSpan({ traceId: "0".repeat(32), spanId: "0".repeat(16) })
       const lines = yield* written(
-        Effect.zipRight(
+        Effect.andThen(
           Effect.withSpan(Effect.logInfo("a"), "untraced"),
           Effect.withParentSpan(Effect.logInfo("b"), span)
         )
@@ -195,44 +199,43 @@ describe("A line in a trace", () => {
 })
 
 describe("A pretty line", () => {
-  const line = (over: Partial<Logger.Logger.Options<unknown>>, colour = false) =>
-    Logs.pretty({ colour }).log(options(over))
+  const line = (over: Partial<Line>, colour = false) => write(Logs.pretty({ colour }), over)
 
   test("has the time, level and message in columns, followed by the annotations", () => {
     expect(line({})).toBe("14:05:31.042Z INFO  Reconciled")
-    const text = line({ logLevel: LogLevel.Error, annotations: about })
+    const text = line({ logLevel: "Error", annotations: about })
     expect(text).toStartWith("14:05:31.042Z ERROR Reconciled ")
     expect(text).toContain(' object="Widget shop/cart"')
     expect(text).toContain(" controller=widgets")
     expect(text).toContain(" attempt=2")
   })
   test("quotes ambiguous values", () => {
-    const annotations = HashMap.make(["a", "x=y"], ["b", 'say "so"'], ["c", ""])
+    const annotations = { a: "x=y", b: 'say "so"', c: "" }
     for (const field of ['a="x=y"', 'b="say \\"so\\""', 'c=""']) expect(line({ annotations })).toContain(field)
   })
   test("contains the message of an error", () => {
     expect(line({ message: ["A listener threw", new Error("boom")] })).toEndWith("A listener threw Error: boom")
   })
   test("names its object once", () => {
-    expect(line({ annotations: HashMap.make(["object", "WebApp shop/cart"]) })).toEndWith(' object="WebApp shop/cart"')
-    expect(line({ annotations: HashMap.make(["name", "cart"]) })).toEndWith(" name=cart")
+    expect(line({ annotations: { object: "WebApp shop/cart" } })).toEndWith(' object="WebApp shop/cart"')
+    expect(line({ annotations: { name: "cart" } })).toEndWith(" name=cart")
   })
   test("puts the stack trace below", () => {
-    expect(line({ annotations: HashMap.make(["error", "boom"], ["stacktrace", "Error: boom\n    at x"]) })).toEndWith(
+    expect(line({ annotations: { error: "boom", stacktrace: "Error: boom\n    at x" } })).toEndWith(
       "\n    Error: boom\n        at x"
     )
   })
   test("escapes control characters, and never lets a message look like another line", () => {
     const message = "a\u001b[2Jb\r\n14:05:31.042 INFO  Reconciled \u009b2J\u202e"
-    const written = line({ message, annotations: HashMap.make(["note", message], ["one", "a\u001b[2J b\u009b"]) })
+    const written = line({ message, annotations: { note: message, one: "a\u001b[2J b\u009b" } })
     expect(written).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
     expect(written).toContain("a\\u001b[2Jb\\u000d")
     expect(written).toContain('one="a\\u001b[2J b\\u009b"')
     expect(written.split("\n").filter((each) => /^\d\d:/.test(each))).toHaveLength(1)
   })
   test("has colours by level if enabled", () => {
-    expect(line({ logLevel: LogLevel.Warning }, true)).toContain("\u001b[33mWARN \u001b[0m")
-    expect(line({ logLevel: LogLevel.Warning })).not.toContain("\u001b")
+    expect(line({ logLevel: "Warn" }, true)).toContain("\u001b[33mWARN \u001b[0m")
+    expect(line({ logLevel: "Warn" })).not.toContain("\u001b")
   })
 })
 
@@ -242,9 +245,9 @@ describe("The log", () => {
       Effect.gen(function* () {
         const lines: Array<string> = []
         yield* Effect.logDebug("small").pipe(
-          Effect.zipRight(Effect.logWarning("large")),
+          Effect.andThen(Effect.logWarning("large")),
           Effect.annotateLogs("controller", "widgets"),
-          Effect.provide(Logs.layer({ format, level: LogLevel.Info, colour: false })),
+          Effect.provide(Logs.layer({ format, level: "Info", colour: false })),
           listening(lines)
         )
         expect(lines).toHaveLength(1)

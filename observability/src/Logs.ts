@@ -5,25 +5,19 @@
 import { Exchanges } from "@homeostat/runtime/client/Exchange"
 import * as Text from "@homeostat/runtime/resource/Text"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
-import { Span } from "@homeostat/runtime/telemetry/Recording"
+import * as Recording from "@homeostat/runtime/telemetry/Recording"
 import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"
-import * as DefaultServices from "effect/DefaultServices"
-import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
-import * as FiberRefs from "effect/FiberRefs"
 import { identity } from "effect/Function"
 import * as HashMap from "effect/HashMap"
-import * as HashSet from "effect/HashSet"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import type * as LogLevel from "effect/LogLevel"
-import * as Option from "effect/Option"
-import { ParentSpan } from "effect/Tracer"
+import * as References from "effect/References"
 
 /** The format of log lines. */
 export type Format = "json" | "pretty"
@@ -32,14 +26,15 @@ export type Format = "json" | "pretty"
 const written = (value: unknown): string =>
   typeof value === "string"
     ? value
-    : value instanceof Error
+    : value instanceof Error || typeof value === "bigint"
       ? String(value)
       : Inspectable.toStringUnknown(Secrecy.redacted(value), 0)
 
+type Line = Logger.Options<unknown>
+
 /** The values of Secrets that the reconcile of a line has read or written must not be in the line. */
-const hiderOf = (context: FiberRefs.FiberRefs): ((text: string) => string) => {
-  const services = FiberRefs.get(context, FiberRef.currentContext)
-  const ledger = Option.isNone(services) ? undefined : Context.get(services.value, Exchanges)
+const hiderOf = ({ fiber }: Pick<Line, "fiber">): ((text: string) => string) => {
+  const ledger = fiber.getRef(Exchanges)
   return ledger === undefined ? identity : (text) => ledger.hide(text)
 }
 
@@ -47,8 +42,8 @@ const hiderOf = (context: FiberRefs.FiberRefs): ((text: string) => string) => {
 const textOf = (value: unknown, hide: (text: string) => string): string => Secrecy.masked(hide(written(value)))
 
 /** The parts of a message as one text, because a secret may follow its name in the next part. */
-const messageOf = ({ context, message }: Pick<Logger.Logger.Options<unknown>, "context" | "message">): string => {
-  const hide = hiderOf(context)
+const messageOf = ({ fiber, message }: Pick<Line, "fiber" | "message">): string => {
+  const hide = hiderOf({ fiber })
   const parts = (Array.isArray(message) ? message : [message]).map((part) => hide(written(part)))
   return Secrecy.masked(parts.map((part) => Text.clip(part, 2 * Secrecy.longest)).join(" "))
 }
@@ -64,15 +59,9 @@ interface Traced {
   readonly span_id?: string
 }
 
-/** The span of a line, if it is recorded; others are never exported. */
-const spanOf = (context: FiberRefs.FiberRefs): Span | undefined => {
-  const span = Option.flatMap(FiberRefs.get(context, FiberRef.currentContext), Context.getOption(ParentSpan))
-  return Option.isSome(span) && span.value instanceof Span ? span.value : undefined
-}
-
-/** The trace and the span of a line. */
-const tracedBy = (context: FiberRefs.FiberRefs): Traced => {
-  const span = spanOf(context)
+/** The trace and the span of a line, if the span is recorded; others are never exported. */
+const tracedBy = ({ fiber }: Pick<Line, "fiber">): Traced => {
+  const span = Recording.current(fiber)
   return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
 }
 
@@ -87,22 +76,26 @@ const partsOf = (object: unknown): { readonly [key: string]: string } => {
     : { controllerKind, ...(namespace !== undefined && { namespace }), name }
 }
 
-const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: string]: Field } => {
-  const hide = hiderOf(options.context)
+const fieldsOf = (line: Line): { readonly [key: string]: Field } => {
+  const hide = hiderOf(line)
+  const annotations = line.fiber.getRef(References.CurrentLogAnnotations)
   return {
-    ...tracedBy(options.context),
-    ...partsOf(Option.getOrUndefined(HashMap.get(options.annotations, "object"))),
+    ...tracedBy(line),
+    ...partsOf(annotations.object),
     ...Object.fromEntries(
-      Object.entries(Secrecy.fields(options.annotations)).map(([key, value]): [string, Field] => [
-        key,
-        typeof value === "number" || typeof value === "boolean" ? value : textOf(value, hide)
-      ])
+      // In an order that does not depend on that of the annotations.
+      Object.entries(Secrecy.fields(HashMap.fromIterable(Object.entries(annotations)))).map(
+        ([key, value]): [string, Field] => [
+          key,
+          typeof value === "number" || typeof value === "boolean" ? value : textOf(value, hide)
+        ]
+      )
     ),
-    ...(Cause.isEmpty(options.cause)
+    ...(line.cause.reasons.length === 0
       ? {}
       : {
-          error: textOf(Cause.squash(options.cause), hide),
-          stacktrace: Secrecy.masked(hide(Cause.pretty(options.cause, { renderErrorCause: true })))
+          error: textOf(Cause.squash(line.cause), hide),
+          stacktrace: Secrecy.masked(hide(Cause.pretty(line.cause)))
         })
   }
 }
@@ -111,7 +104,7 @@ const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: str
 export const json: Logger.Logger<unknown, string> = Logger.make((options) => {
   const line = {
     time: options.date.toISOString(),
-    level: options.logLevel.label.toLowerCase(),
+    level: options.logLevel.toLowerCase(),
     msg: messageOf(options)
   }
   // These fields are first for the reader, and last so that no annotation overrides them.
@@ -135,13 +128,14 @@ const inObject: ReadonlySet<string> = new Set(["controllerKind", "namespace", "n
  *
  * @example
  * ```ts
- * const logs = Logger.replace(Logger.defaultLogger, Logs.pretty({ colour: true }))
+ * const logs = Logger.layer([Logger.map(Logs.pretty({ colour: true }), (line) => console.warn(line))])
  * ```
  */
 export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unknown, string> =>
   Logger.make((line) => {
-    const level = line.logLevel.label.padEnd(5)
-    const shown = options.colour ? `${colours[line.logLevel.label] ?? ""}${level}\u001b[0m` : level
+    const label = line.logLevel.toUpperCase()
+    const level = label.padEnd(5)
+    const shown = options.colour ? `${colours[label] ?? ""}${level}\u001b[0m` : level
     const all = fieldsOf(line)
     const fields = Object.entries(all).flatMap(([key, value]) => {
       const isTwice =
@@ -160,49 +154,38 @@ const known = new Set(["controller", "object", ...inObject, "reconcileID", "trac
 
 /** Adds lines as events to their spans. */
 const events: Logger.Logger<unknown, void> = Logger.make((line) => {
-  const span = spanOf(line.context)
+  const span = Recording.current(line.fiber)
   if (span === undefined) return
-  const clock = Context.get(FiberRefs.getOrDefault(line.context, DefaultServices.currentServices), Clock.Clock)
   const fields = Object.entries(fieldsOf(line)).filter(([key]) => !known.has(key))
-  span.event(messageOf(line), clock.unsafeCurrentTimeNanos(), {
-    [Attribute.logLevel]: line.logLevel.label.toLowerCase(),
+  span.event(messageOf(line), line.fiber.getRef(Clock.Clock).currentTimeNanosUnsafe(), {
+    [Attribute.logLevel]: line.logLevel.toLowerCase(),
     ...Object.fromEntries(fields)
   })
 })
 
 /** Prints lines to standard error with `console.warn`, because Bun colours the lines of `console.error` red. */
 const printed = (logger: Logger.Logger<unknown, string>): Logger.Logger<unknown, void> =>
-  Logger.make((line) => {
-    const services = FiberRefs.getOrDefault(line.context, DefaultServices.currentServices)
-    Context.get(services, Console.Console).unsafe.warn(logger.log(line))
-  })
+  Logger.make((line) => line.fiber.getRef(Console.Console).warn(logger.log(line)))
 
 /**
- * Replaces Effect's default loggers.
+ * Replaces all loggers.
  *
  * @example
  * ```ts
- * const logs = Logs.layer({ format: "json", level: LogLevel.Info, colour: false })
+ * const logs = Logs.layer({ format: "json", level: "Info", colour: false })
  * ```
  */
 export const layer = (options: {
   readonly format: Format
-  /** Skips lines below this level. It is read for each line, because its rank may change. */
+  /** Skips lines below this level. */
   readonly level: LogLevel.LogLevel
   /** Colours for pretty lines. */
   readonly colour: boolean
 }): Layer.Layer<never> =>
   // One layer, because merging those of Logger delays the start.
-  Layer.scopedDiscard(
-    Effect.zipRight(
-      Effect.locallyScopedWith(FiberRef.currentLoggers, (loggers) =>
-        loggers.pipe(
-          HashSet.remove(Logger.defaultLogger),
-          HashSet.remove(Logger.tracerLogger),
-          HashSet.add(printed(options.format === "json" ? json : pretty({ colour: options.colour }))),
-          HashSet.add(events)
-        )
-      ),
-      Effect.locallyScoped(FiberRef.currentMinimumLogLevel, options.level)
-    )
+  Layer.succeedContext(
+    Context.make(
+      Logger.CurrentLoggers,
+      new Set([printed(options.format === "json" ? json : pretty({ colour: options.colour })), events])
+    ).pipe(Context.add(References.MinimumLogLevel, options.level))
   )

@@ -137,7 +137,7 @@ describe("OpenTelemetry exports", () => {
     const secret = { token: "abc", "http.request.header.authorization": ["hunter2"], tokens: 3 }
     for (const [name, value] of Object.entries(secret)) top.attribute(name, value)
     top.event("asked", start, secret)
-    top.addLinks([{ _tag: "SpanLink", span: root(), attributes: secret }])
+    top.addLinks([{ span: root(), attributes: secret }])
     top.end(start, Exit.void)
     const [span] = await exported(top.recording)
     const shown = { token: "<redacted>", "http.request.header.authorization": "<redacted>", tokens: 3 }
@@ -149,8 +149,8 @@ describe("OpenTelemetry exports", () => {
     const before = root()
     const beyond = Tracer.externalSpan({ traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: false })
     top.addLinks([
-      { _tag: "SpanLink", span: before, attributes: { "link.relation": "retry_of" } },
-      { _tag: "SpanLink", span: beyond, attributes: {} }
+      { span: before, attributes: { "link.relation": "retry_of" } },
+      { span: beyond, attributes: {} }
     ])
     top.end(start, Exit.void)
     const [span] = await exported(top.recording)

@@ -2,7 +2,7 @@ import { expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as RateLimitedLog from "./RateLimitedLog.ts"
 
 effect("RateLimitedLog logs one line a minute, with the number of suppressed lines", () =>
@@ -15,7 +15,7 @@ effect("RateLimitedLog logs one line a minute, with the number of suppressed lin
         log(`trouble ${second}`)
         yield* TestClock.adjust("1 second")
       }
-    }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+    }).pipe(Effect.provide(Logger.layer([logger])))
     expect(lines.flat()).toEqual([
       "trouble 0",
       "trouble 60 (and 59 more since the last such line)",

@@ -107,8 +107,8 @@ const verdictOf = (
   cause: Cause.Cause<unknown>,
   mask: Mask
 ): { readonly message: string; readonly exception?: Attributes } => {
-  if (Cause.isInterruptedOnly(cause)) return { message: "interrupted" }
-  const failure = Cause.failureOption(cause)
+  if (Cause.hasInterruptsOnly(cause)) return { message: "interrupted" }
+  const failure = Cause.findErrorOption(cause)
   const error = Option.isSome(failure) ? failure.value : Cause.squash(cause)
   const message = mask(messageOf(error))
   return {
@@ -118,7 +118,7 @@ const verdictOf = (
       [Attribute.exceptionMessage]: message,
       // A failure describes itself; a defect needs its stack.
       ...(Option.isNone(failure) && {
-        [Attribute.exceptionStack]: mask(Cause.pretty(cause, { renderErrorCause: true }))
+        [Attribute.exceptionStack]: mask(Cause.pretty(cause))
       })
     }
   }

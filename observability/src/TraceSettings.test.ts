@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as TraceSettings from "./TraceSettings.ts"
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" }
@@ -82,7 +82,7 @@ describe("Traces are exported", () => {
     ["with the defaults for empty variables", { ...endpoint, OTEL_TRACES_EXPORTER: "", OTEL_TRACES_SAMPLER: " " }, {}]
   ]
   for (const [name, environment, settings] of cases) {
-    test(name, () => expect(parse(environment)).toEqual(Either.right({ ...defaults, ...settings })))
+    test(name, () => expect(parse(environment)).toEqual(Result.succeed({ ...defaults, ...settings })))
   }
 })
 
@@ -96,7 +96,7 @@ describe("Tracing is off", () => {
     "with the sampler parentbased_always_off": { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_always_off" }
   }
   for (const [name, environment] of Object.entries(cases)) {
-    test(name, () => expect(parse(environment)).toEqual(Either.right(undefined)))
+    test(name, () => expect(parse(environment)).toEqual(Result.succeed(undefined)))
   }
 })
 
@@ -148,7 +148,7 @@ describe("An invalid setting is rejected with the accepted values:", () => {
     ]
   ]
   for (const [environment, message] of cases) {
-    test(message, () => expect(parse(environment)).toEqual(Either.left(message)))
+    test(message, () => expect(parse(environment)).toEqual(Result.fail(message)))
   }
 })
 

@@ -9,7 +9,7 @@
  * own default, a collector on localhost, does not exist in a pod. `OTEL_SDK_DISABLED=true`, `OTEL_TRACES_EXPORTER=none` and
  * `OTEL_TRACES_SAMPLER=always_off` turn tracing off.
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Struct from "effect/Struct"
 
 /** The environment of a process. */
@@ -95,15 +95,15 @@ const firstOf = (environment: Environment, names: ReadonlyArray<string>): readon
 const endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const
 
 /** Parses the batch options. A batch is never larger than the queue. */
-const batchOf = (environment: Environment): Either.Either<Batch, string> =>
-  Either.gen(function* () {
+const batchOf = (environment: Environment): Result.Result<Batch, string> =>
+  Result.gen(function* () {
     const parsed = { ...defaultBatch }
     for (const option of Struct.keys(batchVariables)) {
       const name = batchVariables[option]
       const value = settingOf(environment, name)
       if (value === undefined) continue
       if (!(Number(value) > 0)) {
-        return yield* Either.left(`invalid value of ${name}: "${value}" (must be a number above 0)`)
+        return yield* Result.fail(`invalid value of ${name}: "${value}" (must be a number above 0)`)
       }
       parsed[option] = Number(value)
     }
@@ -111,8 +111,8 @@ const batchOf = (environment: Environment): Either.Either<Batch, string> =>
   })
 
 /** Parses the settings: `undefined` if tracing is off, or one line that names the variable and the accepted values. */
-export const parse = (environment: Environment): Either.Either<TraceSettings | undefined, string> =>
-  Either.gen(function* () {
+export const parse = (environment: Environment): Result.Result<TraceSettings | undefined, string> =>
+  Result.gen(function* () {
     const get = (name: string) => settingOf(environment, name)
     const named = get("OTEL_TRACES_EXPORTER")
     const endpoint = firstOf(environment, endpoints)
@@ -124,7 +124,7 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
     const chosen: Array<Exporter> = []
     for (const word of words) {
       if (!isOneOf(exporters, word)) {
-        return yield* Either.left(
+        return yield* Result.fail(
           word === "none"
             ? 'invalid value of OTEL_TRACES_EXPORTER: "none" (must be the only exporter)'
             : `invalid value of OTEL_TRACES_EXPORTER: "${word}" (must be one of ${exporters.join(", ")}, none)`
@@ -137,7 +137,7 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
     const sampler = get("OTEL_TRACES_SAMPLER")
     const share = sampler === undefined ? undefined : Object.hasOwn(samplers, sampler) ? samplers[sampler] : "unknown"
     if (share === "unknown") {
-      return yield* Either.left(
+      return yield* Result.fail(
         `invalid value of OTEL_TRACES_SAMPLER: "${sampler}" (must be one of ${Object.keys(samplers).join(", ")})`
       )
     }
@@ -145,7 +145,7 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
     const argument = get("OTEL_TRACES_SAMPLER_ARG")
     const ratio = argument === undefined ? undefined : Number(argument)
     if (ratio !== undefined && !(ratio >= 0 && ratio <= 1)) {
-      return yield* Either.left(
+      return yield* Result.fail(
         `invalid value of OTEL_TRACES_SAMPLER_ARG: "${argument}" (must be a number from 0 to 1)`
       )
     }
@@ -153,13 +153,13 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
     const protocol = firstOf(environment, ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"])
     const transport = protocol?.[1] ?? "http/protobuf"
     if (!isOneOf(protocols, transport)) {
-      return yield* Either.left(
+      return yield* Result.fail(
         `invalid value of ${protocol?.[0]}: "${transport}" (must be one of ${protocols.join(", ")})`
       )
     }
     // gRPC also accepts a host and port without a scheme.
     if (endpoint !== undefined && transport !== "grpc" && !/^https?:$/.test(URL.parse(endpoint[1])?.protocol ?? "")) {
-      return yield* Either.left(
+      return yield* Result.fail(
         `invalid value of ${endpoint[0]}: "${endpoint[1]}" (must be a URL such as http://collector:4318)`
       )
     }

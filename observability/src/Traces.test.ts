@@ -7,13 +7,13 @@ import { admission, answer, call } from "@homeostat/runtime/webhook/Call.fixture
 import { effect } from "@homeostat/testkit/Test"
 import type { SpanExporter } from "@opentelemetry/sdk-trace"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as OpenTelemetry from "./OpenTelemetry.ts"
 import * as TraceSettings from "./TraceSettings.ts"
 import * as Traces from "./Traces.ts"
@@ -98,7 +98,7 @@ const logged = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effect
   Effect.suspend(() => {
     const lines: Array<string> = []
     const logger = Logger.make(({ message }) => void lines.push(String(message)))
-    return Effect.provide(effect(lines), Logger.replace(Logger.defaultLogger, logger))
+    return Effect.provide(effect(lines), Logger.layer([logger]))
   })
 
 describe("The trace of an attempt", () => {
@@ -120,7 +120,7 @@ describe("The trace of an attempt", () => {
     Effect.gen(function* () {
       const { counted, observe, written } = yield* exporting(100)
       const [good, idle] = [slow(), quiet()]
-      yield* Effect.zipRight(observe(good), observe(idle))
+      yield* Effect.andThen(observe(good), observe(idle))
       // At once, for the observers that run next.
       expect([good.root?.recording.exported, idle.root?.recording.exported]).toEqual([true, false])
       yield* TestClock.adjust(Traces.handOverDelay)
@@ -137,7 +137,7 @@ describe("The trace of an attempt", () => {
       const one = slow()
       yield* observe(one)
       // Later observers may be slow.
-      yield* Effect.repeatN(Effect.yieldNow(), 20)
+      yield* Effect.repeat(Effect.yieldNow, { times: 20 })
       one.root?.remark("hot_loop.suspected", 1n)
       yield* TestClock.adjust(Traces.handOverDelay)
       expect(events).toEqual(["hot_loop.suspected"])
@@ -194,12 +194,12 @@ describe("An export error", () => {
         reports()?.failed(10, new Error("connection refused"))
         reports()?.warned("connection refused")
         reports()?.failed(5, undefined)
-        yield* Effect.yieldNow()
+        yield* Effect.yieldNow
         expect(counted()).toEqual({ "spans_dropped export_failed": 15 })
         expect(lines).toEqual(["Could not export spans (10): connection refused"])
         yield* TestClock.adjust("1 minute")
         reports()?.failed(1, undefined)
-        yield* Effect.yieldNow()
+        yield* Effect.yieldNow
         expect(lines).toHaveLength(2)
         expect(lines[1]).toBe("Could not export spans (1): no reason was given (and 1 more since the last such line)")
       })
@@ -218,7 +218,7 @@ describe("An export error", () => {
         expect(lines).toEqual(["Could not export spans (10): connection refused"])
         yield* TestClock.adjust("1 minute")
         yield* observe(slow(10))
-        yield* Effect.yieldNow()
+        yield* Effect.yieldNow
         expect(lines.slice(1)).toEqual([
           "Traces are dropped: more spans wait to be exported than there is room for (and 3 more since the last such line)"
         ])
@@ -254,7 +254,7 @@ describe("At shutdown,", () => {
       const flush = async () => {
         isFlushed = true
       }
-      const { observe, written } = yield* Scope.extend(exporting(100, flush), scope)
+      const { observe, written } = yield* Scope.provide(exporting(100, flush), scope)
       // A failed export does not stop later ones.
       for (const one of [slow(), broken(), slow()]) yield* observe(one)
       yield* Scope.close(scope, Exit.void)
@@ -288,13 +288,13 @@ describe("At shutdown,", () => {
           )
         const scope = yield* Scope.make()
         const { attempts } = yield* Traces.exporting(settings, open).pipe(
-          Scope.extend(scope),
+          Scope.provide(scope),
           Effect.provideService(Metrics.Metrics, registry)
         )
         yield* attempts(slow())
-        const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+        const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
         yield* TestClock.adjust("499 millis")
-        expect(yield* Fiber.poll(closing)).toMatchObject({ _tag: "None" })
+        expect(closing.pollUnsafe()).toBeUndefined()
         yield* TestClock.adjust("1 millis")
         yield* Fiber.join(closing)
         expect(counted(registry)).toEqual({ "traces slow": 1, "spans_dropped shutdown": 3 })
@@ -338,11 +338,11 @@ describe("A request to a webhook", () => {
 describe("Traces.make", () => {
   const setup = { name: "homeostat", version: "1", instance: "homeostat-0" }
   test("exports no traces without settings", () => {
-    expect(Traces.make({ ...setup, environment: {} })).toEqual(Either.right(undefined))
+    expect(Traces.make({ ...setup, environment: {} })).toEqual(Result.succeed(undefined))
   })
   test("reports an invalid setting", () => {
     expect(Traces.make({ ...setup, environment: { OTEL_TRACES_EXPORTER: "x" } })).toEqual(
-      Either.left('invalid value of OTEL_TRACES_EXPORTER: "x" (must be one of otlp, console, none)')
+      Result.fail('invalid value of OTEL_TRACES_EXPORTER: "x" (must be one of otlp, console, none)')
     )
   })
 })

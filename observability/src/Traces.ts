@@ -14,8 +14,9 @@ import type * as Call from "@homeostat/runtime/webhook/Call"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as AttemptTrace from "./AttemptTrace.ts"
 import * as CallTrace from "./CallTrace.ts"
@@ -55,14 +56,14 @@ export type Open = (reports: Reports) => Effect.Effect<Pipeline>
  * @example
  * ```ts
  * const environment = { OTEL_TRACES_EXPORTER: "none" }
- * Traces.make({ name: "sites", version: "1.0.0", instance: "sites-0", environment }) // => Either.right(undefined)
+ * Traces.make({ name: "sites", version: "1.0.0", instance: "sites-0", environment }) // => EffectResult.succeed(undefined)
  * ```
  */
-export const make = (setup: Setup): Either.Either<Exporting | undefined, string> =>
-  Either.map(TraceSettings.parse(setup.environment), (settings) =>
+export const make = (setup: Setup): Result.Result<Exporting | undefined, string> =>
+  Result.map(TraceSettings.parse(setup.environment), (settings) =>
     settings === undefined
       ? undefined
-      : Effect.zipRight(
+      : Effect.andThen(
           Effect.logInfo(`Exports traces to ${TraceSettings.destinationOf(settings, setup.environment)}`),
           exporting(settings, (reports) =>
             Effect.map(
@@ -105,7 +106,7 @@ export const exporting = (
     /** Traces to export that wait for the delay. */
     const pending: Array<{ readonly complete: () => Recording | undefined; readonly size: number }> = []
     let reserved = 0
-    const latch = yield* Effect.makeLatch(false)
+    const latch = yield* Latch.make(false)
 
     /** Exports the next trace. A failure loses only this trace. */
     const handOver = (pipeline: Pipeline) =>
@@ -119,7 +120,7 @@ export const exporting = (
           excess.add(recording.dropped)
           pipeline.write(recording)
         }).pipe(
-          Effect.catchAllCause((cause) =>
+          Effect.catchCause((cause) =>
             Effect.sync(() => {
               failed.add(next.size)
               log(`A trace can't be exported: ${Cause.pretty(cause)}`)
@@ -159,13 +160,13 @@ export const exporting = (
     )
 
     yield* latch.await.pipe(
-      Effect.zipRight(Effect.sleep(handOverDelay)),
-      Effect.zipRight(latch.close),
-      Effect.zipRight(
+      Effect.andThen(Effect.sleep(handOverDelay)),
+      Effect.andThen(latch.close),
+      Effect.andThen(
         Effect.whileLoop({
           while: () => pending.length > 0,
           // Yields to other fibers between two traces.
-          body: () => Effect.zipRight(handOver(pipeline), Effect.yieldNow()),
+          body: () => Effect.andThen(handOver(pipeline), Effect.yieldNow),
           step: () => {}
         })
       ),
@@ -191,7 +192,7 @@ export const exporting = (
         recording.exported = true
         reserved += size
         pending.push({ complete, size })
-        latch.unsafeOpen()
+        latch.openUnsafe()
       }
       decided.get(decision)?.add()
     }

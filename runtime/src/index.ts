@@ -2,6 +2,9 @@
  * The library, a namespace for each noun: `Controller.make`, `Owned.apply`, `Client.get`. Every module can also be
  * imported by its path, `@homeostat/runtime/controller/Controller`, which loads nothing else.
  */
+// With an older major version of Effect, Bun does not find this module, and prints its name as the error.
+import "#Homeostat needs effect 4.1 or a newer 4.x (bun add effect@4)"
+import "./EffectVersion.ts"
 
 export * as Cache from "./cache/Cache.ts"
 export * as Transform from "./cache/Transform.ts"

@@ -124,7 +124,7 @@ const resting: Scenario = {
       yield* Managed.eventually("that it is ready", Endpoint.get(replica, "/readyz"), ({ status }) => status === 200)
       // The program releases the memory of its start within some seconds.
       yield* Effect.sleep(quick ? "1 second" : "15 seconds")
-      const sample = Effect.zipLeft(Running.residentMiB(replica.pid), Effect.sleep("100 millis"))
+      const sample = Effect.tap(Running.residentMiB(replica.pid), Effect.sleep("100 millis"))
       return { rss_mib: medianOf(yield* Effect.replicateEffect(sample, quick ? 5 : 100)) }
     })
 }
@@ -133,7 +133,7 @@ const settled = (place: Exporting.Place) =>
   Managed.stays(
     "the reconciles",
     Effect.map(Exporting.counts(place), ({ reconciles }) => reconciles)
-  ).pipe(Effect.retry({ times: 20 }), Effect.zipRight(Exporting.counts(place)))
+  ).pipe(Effect.retry({ times: 20 }), Effect.andThen(Exporting.counts(place)))
 
 const collector: Scenario = {
   name: "collector",
@@ -164,7 +164,7 @@ const collector: Scenario = {
         })
       // The first rounds run until the engine has compiled the frequent functions.
       for (let round = 0; round < (quick ? 1 : 3); round++) yield* change("healthy", -round)
-      const seen: Array<Effect.Effect.Success<ReturnType<typeof change>>> = []
+      const seen: Array<Effect.Success<ReturnType<typeof change>>> = []
       for (let round = 1; round <= (quick ? 1 : 5); round++) {
         for (const mode of ["healthy", ...Exporting.sick] as const) seen.push(yield* change(mode, round))
       }

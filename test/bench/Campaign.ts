@@ -50,7 +50,7 @@ export const run = (options: Options): Effect.Effect<ReadonlyArray<Outcome>> =>
     for (const manager of options.managers) {
       yield* Console.error(`warm up ${manager.name}`)
       yield* Driver.run(site, "warm-up", manager, ["-scenario", "create", "-m", few, "-n", "0"]).pipe(
-        Effect.catchAll(({ message }) => Console.error(`  failed: ${message}`))
+        Effect.catch(({ message }) => Console.error(`  failed: ${message}`))
       )
     }
     return yield* Effect.forEach(options.scenarios, (scenario) => inTurn(scenario, options, start))
@@ -114,7 +114,7 @@ const inTurn = (scenario: Scenario, options: Options, start: Start): Effect.Effe
     for (let round = 1; round <= repeats; round += 1) {
       for (const manager of managers) {
         yield* Console.error(`${scenario.name} ${round}/${repeats} ${manager.name}`)
-        yield* Effect.catchAll(measure(manager, round, spare), ({ message }) => {
+        yield* Effect.catch(measure(manager, round, spare), ({ message }) => {
           failures.push(`${scenario.name}, ${manager.name}: ${message}`)
           return Console.error(`  failed: ${message}`)
         })

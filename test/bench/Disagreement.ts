@@ -1,5 +1,4 @@
 /** The objects that one manager writes although another one has converged them. Pure, except for the map of the writers. */
-
 import * as Fields from "@homeostat/runtime/plan/Fields"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type { Result } from "./Driver.ts"

@@ -37,7 +37,7 @@ const environment = {
 
 const go = (module: string): Effect.Effect<string, ProgramFailed> => {
   const executable = join(folder, module)
-  return Effect.zipRight(
+  return Effect.andThen(
     Effect.promise(() => mkdir(folder, { recursive: true })),
     Effect.as(
       output([

@@ -11,7 +11,7 @@ import * as Assets from "@homeostat/testkit/envtest/Assets"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import { Cause, Console, Effect, Either, Exit, Fiber, Option } from "effect"
+import { Cause, Console, Effect, Exit, Fiber, Option, Result } from "effect"
 import * as Dockerfile from "../suites/binary/Dockerfile.ts"
 import * as Alone from "./Alone.ts"
 import * as Campaign from "./Campaign.ts"
@@ -55,18 +55,21 @@ interface Part {
 const peers = (homeostat: string) =>
   Effect.gen(function* () {
     const controllerRuntime = yield* Programs.controllerRuntime
-    const kubeRs = yield* Effect.either(Programs.kubeRs)
+    const kubeRs = yield* Effect.result(Programs.kubeRs)
     const managers: readonly [Manager, Manager] = [
       // The environment of the image, as in a cluster.
       { name: "homeostat", command: `env ${Dockerfile.all("ENV").join(" ")} ${homeostat} run ${flags} ${lease}` },
       { name: "controller-runtime", command: `${controllerRuntime} ${flags}` }
     ]
-    return Either.isRight(kubeRs)
+    return Result.isSuccess(kubeRs)
       ? {
-          managers: [...managers, { name: "kube-rs", command: `${kubeRs.right} ${flags}`, isAlone: true }] as const,
+          managers: [...managers, { name: "kube-rs", command: `${kubeRs.success} ${flags}`, isAlone: true }] as const,
           notes: []
         }
-      : { managers, notes: [`The column of kube-rs is left out: ${kubeRs.left.message.trim().split("\n").at(-1)}`, ""] }
+      : {
+          managers,
+          notes: [`The column of kube-rs is left out: ${kubeRs.failure.message.trim().split("\n").at(-1)}`, ""]
+        }
   })
 
 /** Compares Homeostat with the other managers. */
@@ -166,12 +169,12 @@ const run = async (): Promise<number> => {
     return 0
   }
   const fiber = Effect.runFork(main(chosen))
-  const stop = () => Effect.runFork(Fiber.interruptFork(fiber))
+  const stop = () => fiber.interruptUnsafe()
   process.once("SIGINT", stop).once("SIGTERM", stop)
   const exit = await Effect.runPromise(Fiber.await(fiber))
   if (Exit.isSuccess(exit)) return exit.value ? 0 : 1
-  const failure = Option.map(Cause.failureOption(exit.cause), ({ message }) => message)
-  const ending = Cause.isInterruptedOnly(exit.cause) ? "interrupted" : Cause.pretty(exit.cause)
+  const failure = Option.map(Cause.findErrorOption(exit.cause), ({ message }) => message)
+  const ending = Cause.hasInterruptsOnly(exit.cause) ? "interrupted" : Cause.pretty(exit.cause)
   process.stderr.write(`bench: ${Option.getOrElse(failure, () => ending)}\n`)
   return 1
 }

@@ -15,7 +15,7 @@ import * as Load from "../suites/cluster/Load.ts"
 
 const objects = Number(process.argv[2] ?? 10_000)
 
-type Wire = Transport.Transport["Type"]
+type Wire = Transport.Transport["Service"]
 
 const inMemory = (server: ApiServer.ApiServer): Effect.Effect<Wire> => Effect.sync(() => Memory.make(server))
 

@@ -22,9 +22,8 @@ import { WebApp } from "@homeostat/webapp/WebApp"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
+import * as References from "effect/References"
 import type * as Scope from "effect/Scope"
 
 const [first = "10000", ...args] = process.argv.slice(2)
@@ -181,4 +180,4 @@ const work =
       ? Effect.orDie(measured(second, what, Number(expected)))
       : Effect.scoped(compared(Number(first)))
 
-await Effect.runPromise(FairScheduler.within(work).pipe(Logger.withMinimumLogLevel(LogLevel.None)))
+await Effect.runPromise(FairScheduler.within(work).pipe(Effect.provideService(References.MinimumLogLevel, "None")))

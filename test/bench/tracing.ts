@@ -66,7 +66,7 @@ const world = (settings: Tracing.Settings | undefined) =>
     const services = yield* Layer.mergeAll(
       Cache.layer(),
       EventRecorder.layer({ instance: "bench" }),
-      Layer.scoped(Reachability.Reachability, Reachability.ofCluster)
+      Layer.effect(Reachability.Reachability, Reachability.ofCluster)
     ).pipe(Layer.provideMerge(client), Layer.provide(server.transport), Layer.build)
     const exporting = Traces.exporting({ ratio: 0, parentBased: true }, nowhere)
     const decide = settings === undefined ? () => Effect.void : (yield* exporting).attempts
@@ -128,7 +128,7 @@ const main = Effect.gen(function* () {
   for (const scenario of ["no-op", "write"] as const) {
     const warmUp = Effect.zip(off[scenario], on[scenario])
     for (let round = 0; round < 20; round++) yield* warmUp
-    const pairs: Array<readonly [Effect.Effect.Success<typeof off.write>, Effect.Effect.Success<typeof off.write>]> = []
+    const pairs: Array<readonly [Effect.Success<typeof off.write>, Effect.Success<typeof off.write>]> = []
     for (let round = 0; round < rounds; round++) {
       // The manager that goes first alternates too.
       if (round % 2 === 0) pairs.push(yield* Effect.zip(off[scenario], on[scenario]))
@@ -149,6 +149,6 @@ const main = Effect.gen(function* () {
         `${first?.reconciles} reconciles, ${first?.requests} requests, ${first?.kept} traces kept`
     )
   }
-}).pipe(Effect.scoped, Effect.provide(Logger.remove(Logger.defaultLogger)))
+}).pipe(Effect.scoped, Effect.provide(Logger.layer([])))
 
 await Effect.runPromise(main)

@@ -2,7 +2,7 @@
  * Control planes that several test processes share. The test command serves them, and `Shared` connects each process to them.
  * A control plane starts when the first process requests its options. It stops with the Scope of `serve`.
  */
-import { Data, Effect, Exit, Runtime, Scope } from "effect"
+import { Data, Effect, Exit, Scope } from "effect"
 import * as ControlPlane from "./envtest/ControlPlane.ts"
 import * as Directory from "./envtest/Directory.ts"
 import * as Envtest from "./envtest/Envtest.ts"
@@ -36,12 +36,12 @@ interface Described {
 /** Serves control planes on the loopback interface. Returns the URL. */
 export const serve: Effect.Effect<string, never, Scope.Scope> = Effect.gen(function* () {
   const scope = yield* Effect.scope
-  const run = Runtime.runPromiseExit(yield* Effect.runtime<never>())
+  const run = Effect.runPromiseExitWith(yield* Effect.context<never>())
   const planes = new Map<string, Promise<Exit.Exit<ControlPlane.ControlPlane, Envtest.Failure>>>()
   const plane = (options: Envtest.Options) =>
     Effect.suspend(() => {
       const key = JSON.stringify(options)
-      const started = planes.get(key) ?? run(Scope.extend(Envtest.start(options), scope))
+      const started = planes.get(key) ?? run(Scope.provide(Envtest.start(options), scope))
       planes.set(key, started)
       return Effect.flatten(Effect.promise(() => started))
     })

@@ -4,7 +4,7 @@
  * It needs no installed programs and, without `serve`, no network. It takes all time from Effect's Clock: a TestClock stands still until
  * the test moves it. It rejects an unsupported request with a Status that names the request.
  */
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
 import * as Http from "@homeostat/apiserver/http/Http"
 import * as Failure from "@homeostat/apiserver/model/Failure"
@@ -131,7 +131,7 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     }
     yield* create(started, options.crds ?? [])
     const { idle, restart } = yield* Loop.start(started, controllers, { events })
-    const restore = (saved: Saved) => Effect.zipRight(started.restore(saved), restart)
+    const restore = (saved: Saved) => Effect.andThen(started.restore(saved), restart)
     const server: ApiServer.ApiServer = { ...started, restore }
     const accessOf = (user: User.User | undefined): Access => {
       const transport = Memory.layer(server, { user })
@@ -141,7 +141,7 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const nodes = options.kubelet === false ? [] : [options.kubelet ?? {}].flat()
     const ofKubelets = Layer.merge(
       Layer.provide(Client.layer({ userAgent: "kubelet" }), transport),
-      BunFileSystem.layer
+      NodeFileSystem.layer
     )
     const kubelets =
       nodes.length === 0
@@ -159,7 +159,7 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
         if (before !== undefined) return before
         const objects: ReadonlyArray<JsonObject> = JSON.parse(key)
         if (subjectsOf(objects).length === 0 && objects.length > 0)
-          return yield* Effect.dieMessage("no binding with a subject")
+          return yield* Effect.die(new Error("no binding with a subject"))
         const namespaces = [...new Set(objects.map(namespaceOf))].filter(
           (name) => name !== "" && server.store.get("/namespaces", "", name) === undefined
         )

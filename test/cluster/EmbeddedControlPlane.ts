@@ -44,7 +44,7 @@ export const start = (options: Envtest.Options): Effect.Effect<ControlPlane.Cont
         const now = yield* Clock.currentTimeMillis
         const authority = Authority.makeAuthority(now)
         const { certificate, key } = Authority.issue(authority, ["127.0.0.1"], now)
-        const server = yield* Scope.extend(cluster.serve({ tls: { cert: certificate, key } }), scope)
+        const server = yield* Scope.provide(cluster.serve({ tls: { cert: certificate, key } }), scope)
         return { server, ca: authority.certificate }
       }).pipe(Effect.orDie)
     )

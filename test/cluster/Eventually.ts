@@ -1,26 +1,25 @@
 /** Waits for a state of the cluster, or checks that a state does not change. */
-import { Clock, Data, Duration, Effect, Either, FiberRef } from "effect"
+import { Clock, Context, Data, Duration, Effect, Result } from "effect"
 
 /**
  * How time passes between two reads: by a sleep, or in virtual time by moving the clock.
  *
  * @internal
  */
-export const pace: FiberRef.FiberRef<(duration: Duration.DurationInput) => Effect.Effect<void>> = FiberRef.unsafeMake(
-  (duration: Duration.DurationInput) => Effect.sleep(duration)
-)
+export const pace = Context.Reference<(duration: Duration.Input) => Effect.Effect<void>>("@homeostat/testkit/pace", {
+  defaultValue: () => Effect.sleep
+})
 
-const pass = (duration: Duration.DurationInput): Effect.Effect<void> =>
-  Effect.flatMap(FiberRef.get(pace), (move) => move(duration))
+const pass = (duration: Duration.Input): Effect.Effect<void> => Effect.flatMap(pace, (move) => move(duration))
 
 /**
  * Describes the attempts of the controllers, for the message of a failure after the last value.
  *
  * @internal
  */
-export const attempts: FiberRef.FiberRef<(seen: unknown, now: number) => string> = FiberRef.unsafeMake(
-  (_seen: unknown, _now: number) => ""
-)
+export const attempts = Context.Reference<(seen: unknown, now: number) => string>("@homeostat/testkit/attempts", {
+  defaultValue: () => () => ""
+})
 
 /** `eventually` did not see the awaited state, or `stays` saw a change. */
 export class NotSo extends Data.TaggedError("NotSo")<{
@@ -66,29 +65,31 @@ export const eventually = <A, E, R>(
   description: string,
   look: Effect.Effect<A, E, R>,
   wanted: (value: A) => boolean,
-  timeout: Duration.DurationInput = "40 seconds"
+  timeout: Duration.Input = "40 seconds"
 ): Effect.Effect<A, NotSo, R> =>
   Effect.gen(function* () {
-    const describe = yield* FiberRef.get(attempts)
-    const clock = yield* Effect.clock
-    let last: Either.Either<A, E> | undefined
+    const describe = yield* attempts
+    const clock = yield* Clock.Clock
+    let last: Result.Result<A, E> | undefined
     const until: Effect.Effect<A, never, R> = Effect.gen(function* () {
       while (true) {
-        const seen = yield* Effect.either(look)
-        if (Either.isRight(seen) && wanted(seen.right)) return seen.right
+        const seen = yield* Effect.result(look)
+        if (Result.isSuccess(seen) && wanted(seen.success)) return seen.success
         last = seen
         yield* pass("50 millis")
       }
     })
-    return yield* Effect.timeoutFail(until, {
+    return yield* Effect.timeoutOrElse(until, {
       duration: timeout,
-      onTimeout: () =>
-        new NotSo({
-          description,
-          after: Duration.decode(timeout),
-          last: last === undefined ? "nothing" : Either.match(last, { onLeft: showError, onRight: show }),
-          attempts: describe(last === undefined ? undefined : Either.merge(last), clock.unsafeCurrentTimeMillis())
-        })
+      orElse: () =>
+        Effect.fail(
+          new NotSo({
+            description,
+            after: Duration.fromInputUnsafe(timeout),
+            last: last === undefined ? "nothing" : Result.match(last, { onFailure: showError, onSuccess: show }),
+            attempts: describe(last === undefined ? undefined : Result.merge(last), clock.currentTimeMillisUnsafe())
+          })
+        )
     })
   })
 
@@ -105,7 +106,7 @@ export const eventually = <A, E, R>(
 export const stays = <A, E, R>(
   description: string,
   look: Effect.Effect<A, E, R>,
-  duration: Duration.DurationInput = "2 seconds"
+  duration: Duration.Input = "2 seconds"
 ): Effect.Effect<A, E | NotSo, R> =>
   Effect.gen(function* () {
     const first = yield* look
@@ -121,7 +122,7 @@ export const stays = <A, E, R>(
         description,
         after: Duration.millis(now - started),
         last: `${last}\ninstead of ${wanted}`,
-        attempts: (yield* FiberRef.get(attempts))(seen, now)
+        attempts: (yield* attempts)(seen, now)
       })
     }
     return first

@@ -5,6 +5,8 @@
  * Explore.kind("a Widget survives every fault", Widget, { controllers: [controller], specs: [{ size: 3 }, { size: 5 }] })
  * ```
  */
+// With an older major version of Effect, Bun does not find this module, and prints its name as the error.
+import "#Homeostat needs effect 4.1 or a newer 4.x (bun add effect@4)"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
@@ -424,8 +426,9 @@ export const states = <R = Manager.Runtime>(
     () =>
       Effect.gen(function* () {
         const report = yield* runStates(kind, options)
-        if (report.specs === 0) return yield* Effect.dieMessage(`the API server rejected all ${report.rejected} specs`)
-        if (report.violations.length > 0) return yield* Effect.dieMessage(Message.ofStates(report))
+        if (report.specs === 0)
+          return yield* Effect.die(new Error(`the API server rejected all ${report.rejected} specs`))
+        if (report.violations.length > 0) return yield* Effect.die(new Error(Message.ofStates(report)))
       }),
     timeoutMillis
   )

@@ -4,18 +4,16 @@
  * Each fault is a rule for some requests. It applies a number of times, or by chance from a seed, so that a test takes the same course
  * each time.
  */
+import * as Pcg from "@homeostat/apiserver/model/Pcg"
 import type * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Disconnect from "@homeostat/runtime/client/Disconnect"
 import { infoOf, type Request } from "@homeostat/runtime/client/Request"
 import type { Streaming } from "@homeostat/runtime/client/Response"
 import * as Transport from "@homeostat/runtime/client/Transport"
-import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
-import { PCGRandom } from "effect/Utils"
 import { type Answered, responseOf, statusOf, streamingOf } from "./FaultyAnswer.ts"
 import * as FaultyStream from "./FaultyStream.ts"
 import { type Asked, askedOf, type Match, matches, type Verb } from "./RequestMatch.ts"
@@ -65,7 +63,7 @@ export const conflict: Fault = answer(409)
  * cluster.faults.on({ verb: "create" }, Faults.tooManyRequests("2 seconds"), { times: 1 })
  * ```
  */
-export const tooManyRequests = (retryAfter: Duration.DurationInput): Fault =>
+export const tooManyRequests = (retryAfter: Duration.Input): Fault =>
   answer(429, { retryAfter: Math.ceil(Duration.toSeconds(retryAfter)) })
 
 /**
@@ -141,7 +139,7 @@ export const unanswered: Fault = { _tag: "Unanswered" }
  * cluster.faults.on({ verb: "watch", kind: BuiltIn.Deployment }, Faults.delayed("1 second", "5 seconds"))
  * ```
  */
-export const delayed = (least: Duration.DurationInput, most: Duration.DurationInput = least): Fault => ({
+export const delayed = (least: Duration.Input, most: Duration.Input = least): Fault => ({
   _tag: "Delayed",
   least: Duration.toMillis(least),
   most: Duration.toMillis(most)
@@ -251,7 +249,7 @@ type Recordings = ReturnType<typeof makeRecordings>
  * ```
  */
 export const make = (seed = 1): Faults => {
-  const random = new PCGRandom(seed)
+  const random = Pcg.make(seed)
   const rules = new Set<State>()
   let longest = 0
   let recordings: Recordings | undefined
@@ -260,7 +258,7 @@ export const make = (seed = 1): Faults => {
   const on: Faults["on"] = (match, fault, { chance = 1, times = Number.POSITIVE_INFINITY } = {}) => {
     let hits = 0
     if (fault._tag === "Delayed") longest = Math.max(longest, fault.most)
-    const removed = Deferred.unsafeMake<void>(FiberId.none)
+    const removed = Deferred.makeUnsafe<void>()
     const rule: State = {
       match,
       fault,
@@ -275,7 +273,8 @@ export const make = (seed = 1): Faults => {
       },
       remove: () => {
         rules.delete(rule)
-        Deferred.unsafeDone(removed, Effect.void)
+        // The requests continue after the caller.
+        Deferred.doneUnsafe(removed, Effect.yieldNow)
       }
     }
     rules.add(rule)
@@ -325,17 +324,17 @@ export const make = (seed = 1): Faults => {
         case "Refused":
           return broken(request, server, "ECONNREFUSED")
         case "Lost":
-          return Effect.zipRight(pass, broken(request, server, "ECONNRESET"))
+          return Effect.andThen(pass, broken(request, server, "ECONNRESET"))
         case "Unanswered":
-          return Effect.zipLeft(pass, Transport.abortable(request, Deferred.await(removed)))
+          return Effect.tap(pass, Transport.abortable(request, Deferred.await(removed)))
         default:
-          return Effect.zipRight(Transport.abortable(request, Deferred.await(removed)), decide)
+          return Effect.andThen(Transport.abortable(request, Deferred.await(removed)), decide)
       }
     }
-    return recordings === undefined ? decide : Effect.zipRight(recordings.noting(request, asked), decide)
+    return recordings === undefined ? decide : Effect.andThen(recordings.noting(request, asked), decide)
   }
 
-  const through = (transport: Transport.Transport["Type"]) => {
+  const through = (transport: Transport.Transport["Service"]) => {
     const isPlain = (): boolean => rules.size === 0 && recordings === undefined
     const send = (request: Request) => (isPlain() ? transport.send(request) : faultySend(request))
     const faultySend = (request: Request) => {
@@ -399,9 +398,7 @@ export const make = (seed = 1): Faults => {
     endWatches: (match = {}) => each(match, "ended"),
     breakWatches: (match = {}) => each(match, "broken"),
     over: (transport) =>
-      Layer.map(transport, (context) =>
-        Context.make(Transport.Transport, through(Context.get(context, Transport.Transport)))
-      )
+      Layer.provide(Layer.effect(Transport.Transport, Effect.map(Transport.Transport, through)), transport)
   }
 }
 
@@ -410,7 +407,7 @@ export interface Chaos {
   /** The probability of each fault for a request, from 0 to 1. Default 0.05. */
   readonly chance?: number | undefined
   /** The longest delay of a response and of an event. Default 1 second. */
-  readonly lag?: Duration.DurationInput | undefined
+  readonly lag?: Duration.Input | undefined
 }
 
 /**

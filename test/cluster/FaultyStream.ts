@@ -87,7 +87,7 @@ const lagging = (
     const arrive = (part: Part, lag: number) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         due = Math.max(due, now + lag)
-        return Queue.unsafeOffer(queue, { part, due })
+        return Queue.offerUnsafe(queue, { part, due })
       })
     const pump = Effect.gen(function* () {
       while (true) {

@@ -42,14 +42,14 @@ export const follow = <A extends KubernetesObject, R>(
         }
         const { uid } = event.object.metadata
         unheard.delete(uid)
-        const object = yield* kind.decode(event.object)
+        const object = yield* Effect.fromResult(kind.decode(event.object))
         known.set(uid, object)
         yield* event.type === "DELETED" ? miss(uid) : seen(object)
       }
     }
   }).pipe(Effect.scoped)
   return once.pipe(
-    Effect.catchAll((error) => (error._tag === "Ended" ? Effect.void : Effect.sleep(pause))),
+    Effect.catch((error) => (error._tag === "Ended" ? Effect.void : Effect.sleep(pause))),
     Effect.forever
   )
 }

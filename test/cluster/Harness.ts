@@ -18,6 +18,8 @@
  * `eventually`, `stays` and `TestClock.adjust` move the time, and run everything that is due until then. A failed `eventually` or `stays`
  * shows the last value and the last attempts of the controllers. The output contains each warning of the API server once.
  */
+// With an older major version of Effect, Bun does not find this module, and prints its name as the error.
+import "#Homeostat needs effect 4.1 or a newer 4.x (bun add effect@4)"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
@@ -28,9 +30,9 @@ import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
+import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Attempts from "./Attempts.ts"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
@@ -94,7 +96,7 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       return attempts.observe(attempt)
     }
     const faults = Faults.make(options.seed)
-    const isLogged = LogLevel.lessThanEqual(options.logLevel ?? LogLevel.None, LogLevel.Warning)
+    const isLogged = LogLevel.isLessThanOrEqualTo(options.logLevel ?? "None", "Warn")
     const course = Effect.gen(function* () {
       const { webhooks = [], ...others } = options
       const embedded = yield* EmbeddedCluster.make({ seed: 1, ...others })
@@ -109,7 +111,9 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       const stop = time.during(Scope.close(manager, Exit.void))
       yield* Effect.addFinalizer(() => stop)
       const faulty = faults.over(printing(own.transport))
-      yield* Scope.extend(Effect.provide(options.manager, faulty), manager)
+      yield* Scope.provide(Effect.provide(options.manager, faulty), manager)
+      // The manager opens its watches first.
+      yield* time.pass(0)
       const result = yield* Effect.provide(body(cluster), cluster.client)
       if (options.atRest === false) return result
       faults.clear()
@@ -120,15 +124,15 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
     })
     return Effect.acquireUseRelease(
       Scope.make(),
-      (scope) => Scope.extend(course, scope),
+      (scope) => Scope.provide(course, scope),
       // A manager needs time to stop, too.
       (scope, exit) => time.during(Scope.close(scope, exit))
     ).pipe(
       Attempt.observedBy(observe),
-      Effect.locally(Eventually.attempts, attempts.describe),
+      Effect.provideService(Eventually.attempts, attempts.describe),
       time.within,
-      Effect.withRandom(Random.make(options.seed ?? 1)),
-      Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
+      Random.withSeed(options.seed ?? 1),
+      Effect.provideService(References.MinimumLogLevel, options.logLevel ?? "None")
     )
   })
 

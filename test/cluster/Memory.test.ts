@@ -2,7 +2,8 @@ import { describe, expect } from "bun:test"
 import { make } from "@homeostat/apiserver/http/Client.fixture"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
-import { Effect, Fiber, Layer, TestClock } from "effect"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import * as Memory from "./Memory.ts"
 import { effect } from "./Test.ts"
 
@@ -33,13 +34,13 @@ describe("Memory", () => {
         Effect.gen(function* () {
           const { resourceVersion } = yield* Client.list(ConfigMap, { namespace: "default" })
           const { next } = yield* Client.watch(ConfigMap, { namespace: "default", resourceVersion, timeoutSeconds: 60 })
-          const waiting = yield* Effect.fork(next)
+          const waiting = yield* Effect.forkChild(next)
           yield* Client.create(ConfigMap, named("a"))
           expect((yield* Fiber.join(waiting)).map(({ type }) => type)).toEqual(["ADDED"])
-          const bookmark = yield* Effect.fork(next)
+          const bookmark = yield* Effect.forkChild(next)
           yield* TestClock.adjust("58 seconds")
           expect((yield* Fiber.join(bookmark)).map(({ type }) => type)).toEqual(["BOOKMARK"])
-          const end = yield* Effect.fork(Effect.flip(next))
+          const end = yield* Effect.forkChild(Effect.flip(next))
           yield* TestClock.adjust("2 seconds")
           expect((yield* Fiber.join(end))._tag).toBe("Ended")
         })
@@ -50,8 +51,10 @@ describe("Memory", () => {
   effect("ends an interrupted request at once", () =>
     onServer(
       Effect.gen(function* () {
-        const list = yield* Effect.fork(Client.list(ConfigMap, { namespace: "default", resourceVersion: "999999" }))
-        yield* Effect.yieldNow()
+        const list = yield* Effect.forkChild(
+          Client.list(ConfigMap, { namespace: "default", resourceVersion: "999999" })
+        )
+        yield* Effect.yieldNow
         yield* Fiber.interrupt(list)
       })
     )

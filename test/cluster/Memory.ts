@@ -19,7 +19,7 @@ export interface Options {
 }
 
 /** A transport to a server in memory. */
-export const make = (server: ApiServer, options: Options = {}): Transport.Transport["Type"] => {
+export const make = (server: ApiServer, options: Options = {}): Transport.Transport["Service"] => {
   const answered = (request: Request) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (isAborted(request)) return aborted(request)
@@ -29,7 +29,7 @@ export const make = (server: ApiServer, options: Options = {}): Transport.Transp
       // Nearly all responses are available at once. Only the others can be aborted, which takes two fibers.
       return Effect.isEffect(answer) ? Transport.abortable(request, answer) : Effect.succeed(answer)
     })
-  const ask = (request: Request) => Effect.zipRight(way, answered(request))
+  const ask = (request: Request) => Effect.andThen(way, answered(request))
   return Transport.Transport.of({
     server: "memory",
     send: (request) => Effect.flatMap(ask(request), whole(request)),
@@ -42,7 +42,7 @@ export const layer = (server: ApiServer, options?: Options): Layer.Layer<Transpo
   Layer.succeed(Transport.Transport, make(server, options))
 
 /** The simulated way of a request: other fibers run meanwhile, also between the requests of one fiber. */
-const way = Effect.repeatN(Effect.yieldNow(), 3)
+const way = Effect.repeat(Effect.yieldNow, { times: 3 })
 
 const isAborted = ({ abort }: Request): boolean => abort?.signal.aborted === true
 
@@ -96,7 +96,7 @@ const streaming =
           if (isAborted(request)) return aborted(request)
           return Effect.succeed(text === undefined ? undefined : encoder.encode(text))
         }),
-        abort: Effect.zipRight(
+        abort: Effect.andThen(
           Effect.sync(() => request.abort?.abort()),
           close
         )

@@ -18,7 +18,7 @@ import { live } from "./Test.ts"
 export type Failure = Envtest.Failure | EmbeddedControlPlane.Failure | Broker.BrokerFailed
 
 interface Running {
-  readonly scope: Scope.CloseableScope
+  readonly scope: Scope.Closeable
   readonly started: Promise<Exit.Exit<ControlPlane, Failure>>
 }
 
@@ -63,7 +63,7 @@ export const stop: Effect.Effect<void> = Effect.suspend(() => {
   return Effect.forEach(
     all,
     ({ scope, started }) =>
-      Effect.zipRight(
+      Effect.andThen(
         Effect.promise(() => started),
         Scope.close(scope, Exit.void)
       ),
@@ -157,8 +157,8 @@ const shared = (options: Envtest.Options, lane: Lane.Lane): Effect.Effect<Contro
 
 const begin = (key: string, start: Effect.Effect<ControlPlane, Failure, Scope.Scope>): Running => {
   if (running.size === 0) AtEnd.add(() => Effect.runPromise(stop))
-  const scope = Effect.runSync(Scope.make())
-  const made = { scope, started: Effect.runPromiseExit(Scope.extend(start, scope)) }
+  const scope = Scope.makeUnsafe()
+  const made = { scope, started: Effect.runPromiseExit(Scope.provide(start, scope)) }
   running.set(key, made)
   return made
 }
@@ -177,7 +177,7 @@ const keyOf = (options: Envtest.Options, lane: Lane.Lane): string =>
 const showingLogs = (cluster: ControlPlane) => {
   const before = new Map(cluster.logFiles.map((file) => [file.name, Log.size(file.log)]))
   return <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.tapErrorCause(effect, () =>
+    Effect.tapCause(effect, () =>
       Effect.sync(() => {
         for (const { name, log } of cluster.logFiles) {
           const lines = Log.tail(log, 20, before.get(name))

@@ -25,7 +25,7 @@ export interface Collection {
 /** An API server in memory. */
 export interface Simulation {
   /** Sends requests to the API server. */
-  readonly transport: Transport["Type"]
+  readonly transport: Transport["Service"]
   /** The kind and the scope of a collection; undefined if the API server does not serve it. */
   readonly served: (collection: Collection) => { readonly kind: string; readonly namespaced: boolean } | undefined
   /** The collection of a kind; undefined if the API server does not serve it. */

@@ -11,7 +11,7 @@ const echo: Effect.Effect<{ readonly port: number; readonly sockets: Set<Socket>
     const sockets = new Set<Socket>()
     const port = yield* Port.free
     yield* Effect.acquireRelease(
-      Effect.async<Server>((resume) => {
+      Effect.callback<Server>((resume) => {
         const server = createServer((socket) => {
           sockets.add(socket)
           socket.on("data", (bytes) => socket.write(bytes))
@@ -40,7 +40,7 @@ interface Caller {
 
 const call = (port: number): Effect.Effect<Caller, string, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.async<{ readonly caller: Caller; readonly socket: Socket }, string>((resume) => {
+    Effect.callback<{ readonly caller: Caller; readonly socket: Socket }, string>((resume) => {
       let received = ""
       let end: string | undefined
       const socket = connect({ host: Port.host, port })
@@ -72,7 +72,7 @@ const until = (holds: () => boolean): Effect.Effect<void, unknown> =>
 /** Connects, and waits for the target's greeting: the operating system accepts a connection before the proxy sees it. */
 const greeted = (port: number) =>
   Effect.tap(Effect.orDie(call(port)), (caller) =>
-    Effect.zipRight(
+    Effect.andThen(
       caller.send("hello "),
       until(() => caller.received() === "hello ")
     )
@@ -82,7 +82,7 @@ const test = (
   name: string,
   body: (place: {
     readonly proxy: TcpProxy.TcpProxy
-    readonly target: Effect.Effect.Success<typeof echo>
+    readonly target: Effect.Success<typeof echo>
   }) => Effect.Effect<unknown, unknown, Scope.Scope>
 ): void =>
   live(name, () =>
@@ -224,7 +224,7 @@ describe("A TcpProxy", () => {
     Effect.gen(function* () {
       const target = yield* echo
       const scope = yield* Scope.make()
-      const { port } = yield* Scope.extend(TcpProxy.make(target), scope)
+      const { port } = yield* Scope.provide(TcpProxy.make(target), scope)
       const caller = yield* call(port)
       yield* until(() => target.sockets.size === 1)
       yield* Scope.close(scope, Exit.void)

@@ -192,7 +192,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
     }
 
     const listenOn = (port: number) =>
-      Effect.async<Listening, Error>((resume) => {
+      Effect.callback<Listening, Error>((resume) => {
         const server = createServer({ allowHalfOpen: true }, accept)
         server.once("error", (error) => resume(Effect.fail(error)))
         server.listen({ host: Port.host, port }, () => resume(Effect.succeed({ port, server })))
@@ -210,7 +210,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
     const cut = Effect.sync(() => {
       for (const { reset } of [...connections]) reset()
     })
-    yield* Effect.addFinalizer(() => Effect.zipRight(refuse, cut))
+    yield* Effect.addFinalizer(() => Effect.andThen(refuse, cut))
 
     return {
       port,

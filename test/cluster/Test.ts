@@ -2,7 +2,7 @@
  * Effects as tests of `bun test`: a scope per test, and either a virtual clock (`effect`) or the real one (`live`).
  */
 import { test } from "bun:test"
-import { Cause, Effect, Exit, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /**
@@ -21,7 +21,8 @@ export const timeoutMillis = 60_000
  * ```ts
  * import { expect } from "bun:test"
  * import { effect } from "@homeostat/testkit/Test"
- * import { Clock, Effect, TestClock } from "effect"
+ * import { Clock, Effect } from "effect"
+ * import { TestClock } from "effect/testing"
  *
  * effect("an hour passes at once", () =>
  *   Effect.gen(function* () {
@@ -52,9 +53,7 @@ export const live = <A, E>(name: string, body: () => Effect.Effect<A, E, Scope.S
   test(
     name,
     async () => {
-      const exit = await Effect.runPromiseExit(Effect.scoped(body()))
-      // This throws the error itself, because `bun test` prints the fields of a FiberFailure, and would print each error twice.
-      if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
+      await Effect.runPromise(Effect.scoped(body()))
     },
     timeoutMillis
   )

@@ -1,6 +1,7 @@
 /** The virtual clocks of tests. */
 import { describe, expect } from "bun:test"
-import { Clock, Effect, Fiber, TestClock } from "effect"
+import { Clock, Deferred, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { eventually, stays } from "./Eventually.ts"
 import { effect, live } from "./Test.ts"
 import * as VirtualTime from "./VirtualTime.ts"
@@ -19,12 +20,12 @@ describe("TestClock.adjust", () => {
   effect("ends each sleep at its time, and runs its continuation before the next one ends", () =>
     Effect.gen(function* () {
       const { note, noted } = notes()
-      yield* Effect.fork(Effect.zipRight(Effect.sleep("3 seconds"), note("later")))
-      yield* Effect.fork(
+      yield* Effect.forkChild(Effect.andThen(Effect.sleep("3 seconds"), note("later")))
+      yield* Effect.forkChild(
         Effect.sleep("1 second").pipe(
-          Effect.zipRight(note("first")),
-          Effect.zipRight(Effect.sleep("1 second")),
-          Effect.zipRight(note("second"))
+          Effect.andThen(note("first")),
+          Effect.andThen(Effect.sleep("1 second")),
+          Effect.andThen(note("second"))
         )
       )
       yield* TestClock.adjust("2999 millis")
@@ -41,17 +42,17 @@ describe("TestClock.adjust", () => {
   effect("waits for work that Effect's scheduler continues by a timer", () =>
     Effect.gen(function* () {
       let turns = 0
-      const work = Effect.repeatN(
-        Effect.zipRight(
+      const work = Effect.repeat(
+        Effect.andThen(
           Effect.sync(() => void turns++),
-          Effect.yieldNow()
+          Effect.yieldNow
         ),
-        20_000
+        { times: 20_000 }
       )
-      yield* Effect.fork(Effect.zipRight(Effect.sleep("1 second"), work))
+      yield* Effect.forkChild(Effect.andThen(Effect.sleep("1 second"), work))
       let after = 0
-      yield* Effect.fork(
-        Effect.zipRight(
+      yield* Effect.forkChild(
+        Effect.andThen(
           Effect.sleep("1001 millis"),
           Effect.sync(() => {
             after = turns
@@ -73,11 +74,11 @@ describe("TestClock.adjust", () => {
   effect("allows the interruption of a sleeping fiber", () =>
     Effect.gen(function* () {
       const { note, noted } = notes()
-      const fiber = yield* Effect.fork(Effect.zipRight(Effect.sleep("1 second"), note("awake")))
+      const fiber = yield* Effect.forkChild(Effect.andThen(Effect.sleep("1 second"), note("awake")))
       yield* TestClock.adjust("500 millis")
-      expect(Array.from(yield* TestClock.sleeps())).toEqual([second])
+      expect(yield* VirtualTime.sleeps).toEqual([second])
       yield* Fiber.interrupt(fiber)
-      expect(Array.from(yield* TestClock.sleeps())).toEqual([])
+      expect(yield* VirtualTime.sleeps).toEqual([])
       yield* TestClock.adjust("1 second")
       expect(noted).toEqual([])
     })
@@ -87,25 +88,22 @@ describe("TestClock.adjust", () => {
 effect("TestClock.setTime ends the sleeps until then, and a time in the past does not change sleeps", () =>
   Effect.gen(function* () {
     const { note, noted } = notes()
-    yield* Effect.fork(Effect.zipRight(Effect.sleep("1 minute"), note("minute")))
-    yield* Effect.fork(Effect.zipRight(Effect.sleep("2 minutes"), note("two minutes")))
+    yield* Effect.forkChild(Effect.andThen(Effect.sleep("1 minute"), note("minute")))
+    yield* Effect.forkChild(Effect.andThen(Effect.sleep("2 minutes"), note("two minutes")))
     yield* TestClock.setTime(90 * second)
     expect(noted).toEqual([["minute", 60 * second]])
-    const restore = yield* TestClock.save()
     yield* TestClock.setTime(0)
     yield* TestClock.adjust("30 seconds")
     expect(noted.slice(1)).toEqual([["two minutes", 30 * second]])
-    yield* restore
-    expect(yield* Clock.currentTimeMillis).toBe(90 * second)
   })
 )
 
 effect("eventually and stays move the clock", () =>
   Effect.gen(function* () {
-    const fiber = yield* Effect.fork(Effect.sleep("10 seconds"))
+    const fiber = yield* Effect.forkChild(Effect.sleep("10 seconds"))
     yield* eventually(
       "the sleep has ended",
-      Effect.sync(() => fiber.unsafePoll() !== null),
+      Effect.sync(() => fiber.pollUnsafe() !== undefined),
       Boolean
     )
     expect(yield* Clock.currentTimeMillis).toBe(10 * second)
@@ -119,13 +117,14 @@ live("VirtualTime.set moves the wall clock, but not sleeps and the monotonic tim
   return time.within(
     Effect.gen(function* () {
       const { note, noted } = notes()
-      yield* Effect.fork(Effect.zipRight(Effect.sleep("1 second"), note("awake")))
+      yield* Effect.forkChild(Effect.andThen(Effect.sleep("1 second"), note("awake")))
       yield* time.pass(0)
-      const before = yield* Clock.currentTimeNanos
+      const before = yield* Clock.monotonicTimeNanos
       yield* time.set(3_600_000)
       expect(yield* Clock.currentTimeMillis).toBe(3_600_000)
       yield* time.pass("1500 micros")
-      expect((yield* Clock.currentTimeNanos) - before).toBe(1_500_000n)
+      expect((yield* Clock.monotonicTimeNanos) - before).toBe(1_500_000n)
+      expect(yield* Clock.currentTimeNanos).toBe(3_600_001_500_000n)
       yield* time.pass("1 second")
       expect(noted).toEqual([["awake", 3_601_000]])
     })
@@ -138,7 +137,7 @@ live("VirtualTime.jump ends all sleeps that are due at the new time", () => {
     Effect.gen(function* () {
       const { note, noted } = notes()
       for (const name of ["2 seconds", "1 second"] as const) {
-        yield* Effect.fork(Effect.zipRight(Effect.sleep(name), note(name)))
+        yield* Effect.forkChild(Effect.andThen(Effect.sleep(name), note(name)))
       }
       yield* time.pass(0)
       yield* time.jump("1 minute")
@@ -152,24 +151,55 @@ live("VirtualTime.jump ends all sleeps that are due at the new time", () => {
   )
 })
 
+describe("A suspended process", () => {
+  const times = { virtual: () => VirtualTime.make(), leaping: () => VirtualTime.leaping() }
+
+  for (const name of ["virtual", "leaping"] as const) {
+    live(`of ${name} time runs nothing, whatever wakes its fibers`, () => {
+      const time = times[name]()
+      const { resume, suspend, within } = time.process()
+      return Effect.gen(function* () {
+        const { note, noted } = notes()
+        const answer = yield* Deferred.make<void>()
+        const names = () => noted.map(([name]) => name)
+        const start = <A>(effect: Effect.Effect<A>) => Effect.forkChild(within(effect))
+        yield* start(Effect.andThen(Effect.sleep("1 second"), note("sleep")))
+        yield* start(Effect.andThen(Deferred.await(answer), note("answer")))
+        const interrupted = yield* start(Effect.onInterrupt(Effect.never, () => note("interruption")))
+        yield* time.pass(1)
+        suspend()
+        yield* start(note("start"))
+        yield* Deferred.succeed(answer, undefined)
+        interrupted.interruptUnsafe()
+        yield* time.pass("1 minute")
+        expect(names()).toEqual([])
+        resume()
+        yield* time.pass(1)
+        expect(names().sort()).toEqual(["answer", "interruption", "sleep", "start"])
+      }).pipe(Effect.provideService(Clock.Clock, time.clock))
+    })
+  }
+})
+
 describe("VirtualTime.leaping", () => {
   live("runs in real time, and a leap shortens the sleeps", () =>
     Effect.gen(function* () {
       const { ahead, clock, leap } = VirtualTime.leaping()
-      const sleep = (millis: number) => Effect.fork(Effect.withClock(Effect.sleep(millis), clock))
+      const sleep = (millis: number) =>
+        Effect.forkChild(Effect.provideService(Effect.sleep(millis), Clock.Clock, clock))
       const [short, hour, day] = [yield* sleep(1), yield* sleep(3_600_000), yield* sleep(100 * 86_400_000)]
       yield* Fiber.join(short)
-      expect(hour.unsafePoll()).toBeNull()
+      expect(hour.pollUnsafe()).toBeUndefined()
       // A timer that the leap has shortened ends the sleep.
       yield* leap(3_600_000 - 200)
-      expect(hour.unsafePoll()).toBeNull()
+      expect(hour.pollUnsafe()).toBeUndefined()
       yield* Fiber.join(hour)
-      expect(day.unsafePoll()).toBeNull()
+      expect(day.pollUnsafe()).toBeUndefined()
       yield* leap("100 days")
       yield* Fiber.join(day)
       expect(ahead()).toBe(100 * 86_400_000 + 3_600_000 - 200)
       // Two clocks are never read at the same instant.
-      const difference = clock.unsafeCurrentTimeMillis() - Clock.make().unsafeCurrentTimeMillis()
+      const difference = clock.currentTimeMillisUnsafe() - Date.now()
       expect(difference).toBeWithin(ahead() - 1000, ahead() + 1000)
     })
   )
@@ -184,8 +214,8 @@ describe("VirtualTime.leaping", () => {
       })
       const seen: Array<number> = []
       const ticks = Effect.sync(() => seen.push(calms)).pipe(Effect.delay("1 minute"), Effect.forever)
-      const fiber = yield* Effect.fork(Effect.withClock(ticks, clock))
-      yield* Effect.yieldNow()
+      const fiber = yield* Effect.forkChild(Effect.provideService(ticks, Clock.Clock, clock))
+      yield* Effect.yieldNow
       yield* pass("150 seconds")
       expect(seen).toEqual([1, 2])
       yield* Fiber.interrupt(fiber)
@@ -195,23 +225,23 @@ describe("VirtualTime.leaping", () => {
   live("moves from sleep to sleep, so that a repeated sleep ends at each of its times", () =>
     Effect.gen(function* () {
       const { clock, pass } = VirtualTime.leaping()
-      const began = clock.unsafeCurrentTimeMillis()
+      const began = clock.currentTimeMillisUnsafe()
       const ends: Array<number> = []
       const sleeper = Effect.forever(
-        Effect.zipRight(
+        Effect.andThen(
           Effect.sleep("10 minutes"),
           Effect.sync(() => {
-            ends.push(Math.round((clock.unsafeCurrentTimeMillis() - began) / 60_000))
+            ends.push(Math.round((clock.currentTimeMillisUnsafe() - began) / 60_000))
           })
         )
       )
-      const fiber = yield* Effect.fork(Effect.withClock(sleeper, clock))
-      yield* Effect.yieldNow()
+      const fiber = yield* Effect.forkChild(Effect.provideService(sleeper, Clock.Clock, clock))
+      yield* Effect.yieldNow
       yield* pass("59 minutes")
       expect(ends).toEqual([10, 20, 30, 40, 50])
       yield* pass("2 minutes")
       expect(ends).toEqual([10, 20, 30, 40, 50, 60])
-      expect(Math.round((clock.unsafeCurrentTimeMillis() - began) / 60_000)).toBe(61)
+      expect(Math.round((clock.currentTimeMillisUnsafe() - began) / 60_000)).toBe(61)
       yield* Fiber.interrupt(fiber)
     })
   )

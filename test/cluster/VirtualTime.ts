@@ -1,10 +1,11 @@
 /**
  * Virtual time that a test moves: days pass in seconds.
  *
- * Effect's own TestClock waits some real milliseconds at each step. Here, a step takes some turns of the event loop. The clock is a
- * TestClock, so `TestClock.adjust` moves it.
+ * Effect's own TestClock waits for the tasks of fibers at each step, but not for promises. Here, a step takes some turns of the event loop.
+ * The clock is a TestClock, so `TestClock.adjust` moves it.
  */
-import { Chunk, Clock, Duration, Effect, Fiber, Scheduler, type TestClock } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Scheduler } from "effect"
+import type { TestClock } from "effect/testing"
 import * as Eventually from "./Eventually.ts"
 
 /** A virtual clock, and the functions that move it. */
@@ -13,9 +14,9 @@ export interface VirtualTime {
   /** Runs an effect in this time: its clock and scheduler are virtual, and `eventually` and `stays` move the clock. */
   readonly within: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Lets time pass. Each sleep ends when it is due, and its effects happen before the next sleep ends. */
-  readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
+  readonly pass: (duration: Duration.Input) => Effect.Effect<void>
   /** Moves the clock in one step, and ends all sleeps that are due. Their fibers continue when the caller waits. */
-  readonly jump: (duration: Duration.DurationInput) => Effect.Effect<void>
+  readonly jump: (duration: Duration.Input) => Effect.Effect<void>
   /** Sets the clock as an administrator does, to epoch milliseconds. The remaining time of each sleep stays the same. */
   readonly set: (millis: number) => Effect.Effect<void>
   /** Lets time pass until the effect ends. */
@@ -28,7 +29,7 @@ export interface VirtualTime {
 export interface Process {
   /** Runs an effect in this process. */
   readonly within: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Suspends all fibers. The fiber that runs now continues until it yields. Time passes for the others. */
+  /** Suspends all fibers before their next operation. Time passes for the others. */
   readonly suspend: () => void
   /** Resumes the fibers. */
   readonly resume: () => void
@@ -40,9 +41,9 @@ export interface LeapingTime {
   /** The milliseconds by which the clock is ahead of the real time. */
   readonly ahead: () => number
   /** Moves the clock at once. Returns when every sleep that is due has ended and its fiber waits again. */
-  readonly leap: (duration: Duration.DurationInput) => Effect.Effect<void>
+  readonly leap: (duration: Duration.Input) => Effect.Effect<void>
   /** Leaps from sleep to sleep. Each sleep ends when it is due, and its effects happen before the next sleep ends. */
-  readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
+  readonly pass: (duration: Duration.Input) => Effect.Effect<void>
   /** A process that the test can suspend. At first it runs. */
   readonly process: () => Process
 }
@@ -65,8 +66,8 @@ const makeSleepers = (passed: () => number) => {
         sleeper.wake()
       }
     },
-    sleep: (duration: Duration.DurationInput, began?: (sleeper: Sleeper) => void, ended?: (sleeper: Sleeper) => void) =>
-      Effect.async<void>((resume) => {
+    sleep: (duration: Duration.Input, began?: (sleeper: Sleeper) => void, ended?: (sleeper: Sleeper) => void) =>
+      Effect.callback<void>((resume) => {
         const end = (): void => {
           all.delete(sleeper)
           ended?.(sleeper)
@@ -76,7 +77,8 @@ const makeSleepers = (passed: () => number) => {
           at: passed() + Math.ceil(Duration.toMillis(duration)),
           wake: () => {
             end()
-            resume(Effect.void)
+            // The fiber continues after all sleeps that are due have ended.
+            resume(Effect.yieldNow)
           }
         }
         all.add(sleeper)
@@ -86,49 +88,80 @@ const makeSleepers = (passed: () => number) => {
   }
 }
 
-const makeClock = (
-  millis: () => number,
-  nanos: () => bigint,
-  sleep: (duration: Duration.Duration) => Effect.Effect<void>
-): Clock.Clock => ({
-  [Clock.ClockTypeId]: Clock.ClockTypeId,
-  unsafeCurrentTimeMillis: millis,
-  unsafeCurrentTimeNanos: nanos,
+const makeClock = ({
+  millis,
+  monotonic,
+  nanos,
+  sleep
+}: {
+  readonly millis: () => number
+  readonly nanos: () => bigint
+  readonly monotonic: () => bigint
+  readonly sleep: (duration: Duration.Duration) => Effect.Effect<void>
+}): Clock.Clock => ({
+  currentTimeMillisUnsafe: millis,
+  currentTimeNanosUnsafe: nanos,
+  monotonicTimeNanosUnsafe: monotonic,
   currentTimeMillis: Effect.sync(millis),
   currentTimeNanos: Effect.sync(nanos),
+  monotonicTimeNanos: Effect.sync(monotonic),
   sleep
 })
 
-const turn = Effect.async<void>((resume) => {
+/** The clock of the machine. */
+const realClock = Context.get(Context.empty(), Clock.Clock)
+
+const nanosOf = (millis: number): bigint => BigInt(Math.round(millis * 1_000_000))
+
+const turn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
-/** The most microtasks in a row before the event loop gets a turn, as in Effect's scheduler. */
+/** The most microtasks in a row before the event loop gets a turn. */
 const mostMicrotasks = 2048
 
 /** The number of turns without work after which all fibers wait. A woken fiber may need another turn. */
 const quietTurns = 3
 
 /**
- * A scheduler that knows whether fibers have work. Effect's own scheduler continues long work by a timer, and the clock could move
- * before that timer.
+ * A scheduler that knows whether fibers have work. All fibers share one queue, and their tasks are microtasks: Effect's own scheduler runs
+ * each task in a later turn of the event loop, and the clock could move before that turn.
  */
 const makeScheduler = () => {
   let delayed = 0
-  const runnerOf = Scheduler.SchedulerRunner.cached((depth, drain) => {
-    if (depth < mostMicrotasks) return queueMicrotask(() => drain(depth + 1))
-    delayed++
-    setImmediate(() => {
-      delayed--
-      drain(0)
-    })
+  let depth = 0
+  const mixed = new Scheduler.MixedScheduler("async", (drain) => {
+    let isCancelled = false
+    const run = (): void => {
+      if (isCancelled) return
+      const before = depth
+      drain()
+      // The last tasks have made no other tasks.
+      if (depth === before) depth = 0
+    }
+    if (depth < mostMicrotasks) {
+      depth++
+      queueMicrotask(run)
+    } else {
+      delayed++
+      setImmediate(() => {
+        delayed--
+        depth = 0
+        run()
+      })
+    }
+    return () => {
+      isCancelled = true
+    }
   })
+  const dispatcher = mixed.makeDispatcher()
   const scheduler: Scheduler.Scheduler = {
-    shouldYield: (fiber) => Scheduler.defaultScheduler.shouldYield(fiber),
-    scheduleTask: (task, priority, fiber) => runnerOf(fiber).scheduleTask(task, priority)
+    executionMode: mixed.executionMode,
+    shouldYield: (fiber) => mixed.shouldYield(fiber),
+    makeDispatcher: () => dispatcher
   }
   /** Returns when all fibers wait. */
-  const rest = Effect.async<void>((resume) => {
+  const rest = Effect.callback<void>((resume) => {
     let quiet = 0
     const look = (): void => {
       quiet = delayed === 0 ? quiet + 1 : 0
@@ -140,16 +173,26 @@ const makeScheduler = () => {
   return { scheduler, rest }
 }
 
-/** A scheduler on top of another one. It keeps all tasks while it is suspended. */
+/**
+ * A scheduler on top of another one. It keeps all tasks while it is suspended. A fiber that an answer or an interruption wakes without a
+ * task yields before its first operation, and that makes a task.
+ */
 const makeGate = (scheduler: Scheduler.Scheduler) => {
   let kept: Array<() => void> | undefined
   const gated: Scheduler.Scheduler = {
-    shouldYield: (fiber) => scheduler.shouldYield(fiber),
-    scheduleTask: (task, priority, fiber) => {
-      // A task may be due when the suspension begins.
-      const run = () => (kept === undefined ? task() : void kept.push(schedule))
-      const schedule = () => scheduler.scheduleTask(run, priority, fiber)
-      schedule()
+    executionMode: scheduler.executionMode,
+    shouldYield: (fiber) => kept !== undefined || scheduler.shouldYield(fiber),
+    makeDispatcher: () => {
+      const dispatcher = scheduler.makeDispatcher()
+      return {
+        scheduleTask: (task, priority) => {
+          // A task may be due when the suspension begins.
+          const run = () => (kept === undefined ? task() : void kept.push(schedule))
+          const schedule = () => dispatcher.scheduleTask(run, priority)
+          schedule()
+        },
+        flush: () => dispatcher.flush()
+      }
     }
   }
   return {
@@ -167,8 +210,15 @@ const makeGate = (scheduler: Scheduler.Scheduler) => {
 
 const processOf = (scheduler: Scheduler.Scheduler): Process => {
   const { gated, resume, suspend } = makeGate(scheduler)
-  return { within: Effect.withScheduler(gated), suspend, resume }
+  return { within: Effect.provideService(Scheduler.Scheduler, gated), suspend, resume }
 }
+
+const Sleeps = Context.Reference<() => ReadonlyArray<number>>("@homeostat/testkit/Sleeps", {
+  defaultValue: () => () => []
+})
+
+/** The times at which the sleeps of the virtual clock end, in epoch milliseconds. Empty outside of virtual time. */
+export const sleeps: Effect.Effect<ReadonlyArray<number>> = Effect.map(Sleeps, (all) => all())
 
 /**
  * Makes a virtual clock that starts at `begin`, in epoch milliseconds.
@@ -199,7 +249,6 @@ export const make = (begin = 0): VirtualTime => {
   const sleepers = makeSleepers(() => passed)
 
   const now = (): number => offset + passed
-  const nanos = (): bigint => BigInt(begin) * 1_000_000n + BigInt(Math.round(passed * 1_000_000))
 
   /** The time of the first sleep that is due by then; undefined without one. */
   const next = (by: number): number | undefined => {
@@ -227,20 +276,26 @@ export const make = (begin = 0): VirtualTime => {
     })
 
   const clock: TestClock.TestClock = {
-    ...makeClock(now, nanos, (duration) =>
-      Duration.toMillis(duration) > 0 ? sleepers.sleep(duration) : Effect.yieldNow()
-    ),
+    ...makeClock({
+      millis: now,
+      nanos: () => BigInt(begin) * 1_000_000n + nanosOf(offset - begin + passed),
+      monotonic: () => nanosOf(passed),
+      sleep: (duration) => (Duration.toMillis(duration) > 0 ? sleepers.sleep(duration) : Effect.yieldNow)
+    }),
     adjust: pass,
-    adjustWith: (duration) => (effect) => Effect.zipLeft(effect, pass(duration), { concurrent: true }),
-    save: Effect.sync(() => set(now())),
     setTime: (millis) => Effect.suspend(() => (millis < now() ? set(millis) : pass(millis - now()))),
-    sleeps: Effect.sync(() => Chunk.fromIterable(Array.from(sleepers.all, ({ at }) => offset + at)))
+    withLive: Effect.provideService(Clock.Clock, realClock)
   }
 
   return {
     clock,
     within: (effect) =>
-      effect.pipe(Effect.locally(Eventually.pace, pass), Effect.withScheduler(scheduler), Effect.withClock(clock)),
+      effect.pipe(
+        Effect.provideService(Eventually.pace, pass),
+        Effect.provideService(Sleeps, () => Array.from(sleepers.all, ({ at }) => offset + at)),
+        Effect.provideService(Scheduler.Scheduler, scheduler),
+        Effect.provideService(Clock.Clock, clock)
+      ),
     pass,
     jump: (duration) =>
       Effect.sync(() => {
@@ -250,9 +305,9 @@ export const make = (begin = 0): VirtualTime => {
     set,
     during: (effect) =>
       Effect.gen(function* () {
-        const fiber = yield* Effect.fork(effect)
+        const fiber = yield* Effect.forkChild(effect)
         yield* rest
-        while (!fiber.unsafePoll()) yield* pass("100 millis")
+        while (!fiber.pollUnsafe()) yield* pass("100 millis")
         return yield* Fiber.join(fiber)
       }),
     process: () => processOf(scheduler)
@@ -272,13 +327,13 @@ const longestMillis = 2 ** 31 - 1
  * ```ts
  * import { live } from "@homeostat/testkit/Test"
  * import * as VirtualTime from "@homeostat/testkit/VirtualTime"
- * import { Effect, Fiber } from "effect"
+ * import { Clock, Effect, Fiber } from "effect"
  *
  * live("an hour ends at once", () =>
  *   Effect.gen(function* () {
  *     const { clock, leap } = VirtualTime.leaping()
- *     const hour = yield* Effect.fork(Effect.withClock(Effect.sleep("1 hour"), clock))
- *     yield* Effect.yieldNow()
+ *     const hour = yield* Effect.forkChild(Effect.provideService(Effect.sleep("1 hour"), Clock.Clock, clock))
+ *     yield* Effect.yieldNow
  *     yield* leap("1 hour")
  *     yield* Fiber.join(hour)
  *   })
@@ -292,10 +347,9 @@ export const leaping = ({
   readonly ahead?: number | undefined
   readonly calm?: Effect.Effect<void> | undefined
 } = {}): LeapingTime => {
-  const real = Clock.make()
-  const began = real.unsafeCurrentTimeNanos()
+  const began = realClock.monotonicTimeNanosUnsafe()
   let leapt = ahead
-  const passed = (): number => Number(real.unsafeCurrentTimeNanos() - began) / 1_000_000 + leapt
+  const passed = (): number => Number(realClock.monotonicTimeNanosUnsafe() - began) / 1_000_000 + leapt
   const sleepers = makeSleepers(passed)
   const timers = new Map<Sleeper, Timer | undefined>()
   const disarm = (sleeper: Sleeper): void => {
@@ -317,11 +371,12 @@ export const leaping = ({
       yield* Effect.replicateEffect(turn, 20)
     })
   return {
-    clock: makeClock(
-      () => real.unsafeCurrentTimeMillis() + leapt,
-      () => real.unsafeCurrentTimeNanos() + BigInt(Math.round(leapt * 1_000_000)),
-      (duration) => sleepers.sleep(duration, arm, disarm)
-    ),
+    clock: makeClock({
+      millis: () => realClock.currentTimeMillisUnsafe() + leapt,
+      nanos: () => realClock.currentTimeNanosUnsafe() + nanosOf(leapt),
+      monotonic: () => realClock.monotonicTimeNanosUnsafe() + nanosOf(leapt),
+      sleep: (duration) => sleepers.sleep(duration, arm, disarm)
+    }),
     ahead: () => leapt,
     leap,
     pass: (duration) =>
@@ -334,6 +389,6 @@ export const leaping = ({
           yield* calm
         }
       }),
-    process: () => processOf(Scheduler.defaultScheduler)
+    process: () => processOf(new Scheduler.MixedScheduler())
   }
 }

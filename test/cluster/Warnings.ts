@@ -6,7 +6,6 @@
 import { Transport } from "@homeostat/runtime/client/Transport"
 import * as Warning from "@homeostat/runtime/client/Warning"
 import * as Console from "effect/Console"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -26,11 +25,14 @@ const print = (header: string | null): Effect.Effect<void> =>
  * @internal
  */
 export const printing = (transport: Layer.Layer<Transport>): Layer.Layer<Transport> =>
-  Layer.map(transport, (context) => {
-    const next = Context.get(context, Transport)
-    return Context.make(Transport, {
-      ...next,
-      send: (request) => Effect.tap(next.send(request), ({ headers }) => print(headers.get("warning"))),
-      open: (request) => Effect.tap(next.open(request), ({ headers }) => print(headers.get("warning")))
-    })
-  })
+  Layer.provide(
+    Layer.effect(
+      Transport,
+      Effect.map(Transport, (next) => ({
+        ...next,
+        send: (request) => Effect.tap(next.send(request), ({ headers }) => print(headers.get("warning"))),
+        open: (request) => Effect.tap(next.open(request), ({ headers }) => print(headers.get("warning")))
+      }))
+    ),
+    transport
+  )

@@ -67,11 +67,11 @@ const ended = <
   good: string
 ) =>
   look.pipe(
-    Effect.zipLeft(Effect.sleep("50 millis")),
+    Effect.tap(Effect.sleep("50 millis")),
     Effect.repeat({ until: ({ status }) => status?.phase === good || status?.phase === "Failed" }),
-    Effect.timeoutFail({
+    Effect.timeoutOrElse({
       duration: patience,
-      onTimeout: () => new NotDone({ message: `${what}: not over after ${patience}` })
+      orElse: () => Effect.fail(new NotDone({ message: `${what}: not over after ${patience}` }))
     }),
     Effect.filterOrFail(
       ({ status }) => status?.phase === good,

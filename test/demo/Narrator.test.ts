@@ -1,6 +1,7 @@
 import { expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import * as Narrator from "./Narrator.ts"
 
 const linesOf = (live: boolean) =>

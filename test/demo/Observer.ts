@@ -37,7 +37,7 @@ export const observe = (
       const { name } = app.metadata
       const { phase = "not seen yet", readyReplicas = 0 } = app.status ?? {}
       const state = `${phase}, ${readyReplicas} of ${app.spec.replicas} ready`
-      return Effect.zipRight(
+      return Effect.andThen(
         narrator.show(`webapp/${name}`, `${state}, ${app.spec.image}`),
         once(`webapp/${name}`, phase, narrator.report("webapp", `${name} is ${state}`))
       )
@@ -48,7 +48,7 @@ export const observe = (
       ({ metadata: { name }, status }: Backup | Restore) => {
         const { message, phase = "not seen yet" } = status ?? {}
         const state = /^(Completed?|Failed)$/.test(phase) ? `${phase}: ${message}` : phase
-        return Effect.zipRight(
+        return Effect.andThen(
           narrator.show(`${who}/${name}`, state),
           once(`${who}/${name}`, phase, narrator.report(who, `${name} is ${state}`))
         )
@@ -74,7 +74,7 @@ export const observe = (
             gone: ({ metadata }) =>
               prefix === undefined
                 ? Effect.void
-                : Effect.zipRight(
+                : Effect.andThen(
                     narrator.show(`${prefix}/${metadata.name}`, undefined),
                     prefix === "pod" ? Effect.void : narrator.report("cluster", `${prefix} ${metadata.name} is gone`)
                   )

@@ -76,7 +76,7 @@ export const build = (narrator: Narrator, environment: NodeJS.ProcessEnv, missin
     yield* narrator.report("cluster", `builds restic from its Go module meanwhile, once, into ${folder}: about 90 s`)
     const building = yield* Effect.forkScoped(Process.run(join(Assets.folder, "build"), ["restic"]))
     return Effect.gen(function* () {
-      const isOver = (yield* Fiber.poll(building))._tag === "Some"
+      const isOver = building.pollUnsafe() !== undefined
       if (!isOver) yield* narrator.report("cluster", "waits for Go, which still builds restic")
       const { exitCode, stderr } = yield* Fiber.join(building)
       if (exitCode === 0) return join(folder, "restic")

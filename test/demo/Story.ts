@@ -56,7 +56,7 @@ export const run = (narrator: Narrator, namespace: string, sample: Parameters<ty
     yield* narrator.part("A new image that can't be pulled, and its correction")
     const { image } = (yield* get).spec
     const setImage = (to: string) =>
-      Effect.zipRight(
+      Effect.andThen(
         narrator.report("you", `set the image to ${to}`),
         Client.patch(WebApp, key, Patch.merge({ spec: { image: to } }))
       )

@@ -33,7 +33,7 @@ const labelOf = ({ attributes, name }: Span): Waterfall.Label => {
 export const show = (narrator: Narrator, attempt: Attempt | undefined, columns: number): Effect.Effect<void> =>
   Effect.gen(function* () {
     const recording = attempt === undefined ? undefined : AttemptTrace.complete(attempt)
-    if (attempt === undefined || recording === undefined) return yield* Effect.dieMessage("nothing was traced")
+    if (attempt === undefined || recording === undefined) return yield* Effect.die(new Error("nothing was traced"))
     yield* narrator.part("How the manager took the last image: the trace of that reconcile")
     const reasons = attempt.triggers.map(({ kind, source }) =>
       source === undefined ? kind : `${kind} ${source.kind} ${source.key}`

@@ -9,8 +9,9 @@ import * as Port from "@homeostat/testkit/envtest/Port"
 import * as User from "@homeostat/testkit/envtest/User"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import { program } from "../../controllers/main.ts"
 import * as Backups from "./Backups.ts"
 import type { Narrator } from "./Narrator.ts"
@@ -61,9 +62,9 @@ export const start = (narrator: Narrator) =>
     const traced: typeof program = {
       ...program,
       tracing: (setup) =>
-        Either.map(program.tracing(setup), (exporting = Effect.succeed(nothing)) =>
+        Result.map(program.tracing(setup), (exporting = Effect.succeed(nothing)) =>
           Effect.map(exporting, ({ attempts, webhooks }) => ({
-            attempts: (attempt) => Effect.zipRight(attempts(attempt), record(attempt)),
+            attempts: (attempt) => Effect.andThen(attempts(attempt), record(attempt)),
             webhooks
           }))
         )
@@ -83,11 +84,11 @@ export const start = (narrator: Narrator) =>
       environment: {}
     })
     // The manager gets only these flags: the environment variables of the user are for the user's own manager.
-    const manager = Effect.withConfigProvider(run, ConfigProvider.fromMap(new Map()))
+    const manager = Effect.provideService(run, ConfigProvider.ConfigProvider, ConfigProvider.fromEnvRecord({}))
     const running = yield* Effect.forkScoped(manager)
     const ready = eventually("the manager is ready", isReady(`http://${probes}`), (is) => is)
     // The manager ends by itself only with an error.
-    const broken = Effect.zipRight(Effect.fromFiber(running), Effect.never)
+    const broken = Effect.andThen(Fiber.join(running), Effect.never)
     yield* Effect.raceFirst(ready, broken)
     yield* narrator.report("manager", `runs ${program.controllers.map(({ name }) => name).join(", ")}, as the leader`)
     const reached = { client: cluster.client, kubeconfigPath, metrics, probes }

@@ -57,7 +57,7 @@ const within = (
           })
         )
     })
-  }).pipe(Effect.withClock(time.clock))
+  }).pipe(Effect.provideService(Clock.Clock, time.clock))
 }
 
 const configMaps = "/api/v1/namespaces/default/configmaps"

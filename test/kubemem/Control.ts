@@ -18,7 +18,7 @@ import type { LeapingTime } from "@homeostat/testkit/VirtualTime"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Pods from "./Pods.ts"
 
 /** The storage for snapshots that outlive the process. */
@@ -47,14 +47,14 @@ export const around = (controlled: Controlled): Effect.Effect<ApiServer> =>
     const { server } = cluster
     yield* Pods.started(cluster)
     const initial = server.saved()
-    const restore = (saved: Saved) => Effect.zipRight(server.restore(saved), cluster.idle)
+    const restore = (saved: Saved) => Effect.andThen(server.restore(saved), cluster.idle)
     const now = Effect.map(Clock.currentTimeMillis, (millis) => done({ now: new Date(millis).toISOString() }))
     const actions: { readonly [request: string]: (query: URLSearchParams) => Effect.Effect<HttpResponse, Error> } = {
       "GET /clock": () => now,
       "POST /clock": (query) =>
-        Either.match(DurationText.parse()(query.get("advance") ?? ""), {
-          onLeft: (message) => Effect.succeed(refused(400, "BadRequest", `advance: ${message}`)),
-          onRight: (duration) => Effect.zipRight(Effect.zipRight(time.pass(duration), cluster.idle), now)
+        Result.match(DurationText.parse()(query.get("advance") ?? ""), {
+          onFailure: (message) => Effect.succeed(refused(400, "BadRequest", `advance: ${message}`)),
+          onSuccess: (duration) => Effect.andThen(Effect.andThen(time.pass(duration), cluster.idle), now)
         }),
       "POST /reset": () => Effect.as(restore(initial), done({ restored: "initial state" })),
       "POST /snapshot": (query) =>
@@ -84,7 +84,7 @@ export const around = (controlled: Controlled): Effect.Effect<ApiServer> =>
       return Effect.flatMap(denial(server, request, path), (denied) =>
         denied !== undefined
           ? Effect.succeed(denied)
-          : Effect.catchAll(action(new URLSearchParams(query)), ({ message }) =>
+          : Effect.catch(action(new URLSearchParams(query)), ({ message }) =>
               Effect.succeed(refused(500, "InternalError", message))
             )
       )

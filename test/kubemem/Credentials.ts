@@ -30,7 +30,7 @@ export const make = (folder: string | undefined, seed: number | undefined): Effe
     const made: Credentials = {
       authority: Authority.makeAuthority(yield* Clock.currentTimeMillis),
       token: crypto.randomUUID(),
-      seed: seed ?? (yield* Random.nextIntBetween(0, 2 ** 31))
+      seed: seed ?? (yield* Random.nextIntBetween(0, 2 ** 31, { halfOpen: true }))
     }
     if (path !== undefined) {
       yield* Effect.tryPromise({

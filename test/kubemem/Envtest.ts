@@ -99,7 +99,7 @@ const etcd = (flags: Flags) =>
     const url = URL.canParse(first) ? new URL(first) : undefined
     if (url === undefined)
       return yield* new EnvtestError({ message: `--listen-client-urls: invalid value: "${first}" (must be a URL)` })
-    return yield* Effect.async<never, EnvtestError>((resume) => {
+    return yield* Effect.callback<never, EnvtestError>((resume) => {
       const server = createServer((_, response) => {
         response.writeHead(200, { "content-type": "application/json" })
         response.end('{"health":"true","reason":""}')
@@ -171,7 +171,7 @@ const servingPair = (flags: Flags) =>
     const key = flags.get("tls-private-key-file") ?? join(folder, "apiserver.key")
     const files = Effect.all({ cert: textOf(cert), key: textOf(key) })
     if (flags.has("tls-cert-file") || flags.has("tls-private-key-file")) return yield* files
-    return yield* Effect.catchAll(files, () =>
+    return yield* Effect.catch(files, () =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const own = Authority.issue(Authority.makeAuthority(now), ["127.0.0.1", "localhost"], now)
         return { cert: own.certificate, key: own.key }

@@ -150,6 +150,6 @@ const locked = (path: string) => {
     try: async () => (await open(lock, "wx")).close(),
     catch: failed("write", `${lock} exists; delete it if no other program is writing ${path}`)
   })
-  const schedule = Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurs(40))
-  return Effect.acquireRelease(Effect.retry(acquire, schedule), () => Effect.promise(() => rm(lock, { force: true })))
+  const patient = Effect.retry(acquire, { schedule: Schedule.spaced("50 millis"), times: 40 })
+  return Effect.acquireRelease(patient, () => Effect.promise(() => rm(lock, { force: true })))
 }

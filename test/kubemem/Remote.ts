@@ -5,7 +5,7 @@ import * as Verb from "@homeostat/runtime/command/Verb"
 import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Kubeconfig from "./Kubeconfig.ts"
 import * as Manifests from "./Manifests.ts"
 
@@ -17,7 +17,7 @@ export const flags = {
   name: Flag.parsed("name", {
     placeholder: "NAME",
     description: "The context of the cluster in the kubeconfig (default kubemem)",
-    parse: Either.right,
+    parse: Result.succeed,
     otherwise: "kubemem"
   }),
   kubeconfig: Flag.text("kubeconfig", {
@@ -27,7 +27,7 @@ export const flags = {
 }
 
 const send = (access: Kubeconfig.Access, method: string, path: string): Effect.Effect<string, RemoteError> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     const { ca, server, token } = access
     const unreachable = (reason: string) =>
       resume(

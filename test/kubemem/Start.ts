@@ -1,8 +1,6 @@
 /** `kubemem start` runs the cluster until a signal or `kubemem stop`. */
 import { hostname } from "node:os"
 import { join } from "node:path"
-import * as FileSystem from "@effect/platform/FileSystem"
-import * as Path from "@effect/platform/Path"
 import type { ApiServer } from "@homeostat/apiserver/http/ApiServer"
 import * as Http from "@homeostat/apiserver/http/Http"
 import * as State from "@homeostat/apiserver/storage/Snapshot"
@@ -15,9 +13,12 @@ import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
 import * as Control from "./Control.ts"
 import * as Credentials from "./Credentials.ts"
 import * as Detach from "./Detach.ts"
@@ -34,8 +35,8 @@ const number = (name: string, description: string, most: number) =>
     parse: (text) => {
       const value = Number(text)
       return /^\d+$/.test(text) && value <= most
-        ? Either.right(value)
-        : Either.left(`invalid value: "${text}" (must be a whole number from 0 to ${most})`)
+        ? Result.succeed(value)
+        : Result.fail(`invalid value: "${text}" (must be a whole number from 0 to ${most})`)
     }
   })
 
@@ -60,8 +61,8 @@ const flags = {
     description: "The controllers: * for all, NAME for one, -NAME to leave one out (default *)",
     check: (name) =>
       ["*", ...controllerNames].includes(name.replace(/^-/, ""))
-        ? Either.right(name)
-        : Either.left(`unknown controller: "${name}" (must be one of *, ${controllerNames.join(", ")})`)
+        ? Result.succeed(name)
+        : Result.fail(`unknown controller: "${name}" (must be one of *, ${controllerNames.join(", ")})`)
   }),
   users: Flag.text("users", {
     placeholder: "FILE",
@@ -94,7 +95,7 @@ export const verb = Verb.make("start", {
       return yield* started(values, { credentials, state, time }).pipe(
         Effect.scoped,
         Effect.provide(Path.layer),
-        Effect.withClock(time.clock)
+        Effect.provideService(Clock.Clock, time.clock)
       )
     })
 })
@@ -147,7 +148,7 @@ const started = (values: Flag.Values<typeof flags>, { credentials, state, time }
     const accesses = [accessOf(name, token), ...users.map(({ token, user }) => accessOf(`${name}-${user.name}`, token))]
     const path = Kubeconfig.pathOf(kubeconfig)
     yield* Effect.acquireRelease(Kubeconfig.add(path, accesses), () =>
-      Effect.catchAll(
+      Effect.catch(
         Kubeconfig.remove(
           path,
           accesses.map(({ context }) => context),
@@ -190,6 +191,9 @@ const chosen = (names: ReadonlyArray<string>): ReadonlyArray<string> | undefined
   return names.includes("-*") ? [] : wanted.filter((name) => !names.includes(`-${name}`))
 }
 
+/** The clock of the machine. */
+const realClock = Context.get(Context.empty(), Clock.Clock)
+
 /** Writes the state into a folder at the end of the run, and at most ten seconds of real time after a change. */
 const persist = (server: ApiServer, time: VirtualTime.LeapingTime, folder: string) =>
   Effect.gen(function* () {
@@ -197,7 +201,7 @@ const persist = (server: ApiServer, time: VirtualTime.LeapingTime, folder: strin
     const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
     const save = Effect.suspend(() => {
       const { revision } = server.store
-      return Effect.zipRight(
+      return Effect.andThen(
         State.save({ saved: () => ({ ...server.saved(), ahead: time.ahead() }) }, folder),
         Effect.sync(() => {
           written = revision
@@ -205,13 +209,13 @@ const persist = (server: ApiServer, time: VirtualTime.LeapingTime, folder: strin
       )
     }).pipe(
       Effect.provide(services),
-      Effect.catchAll(({ message }) => Console.error(`kubemem: cannot write the state: ${message}`))
+      Effect.catch(({ message }) => Console.error(`kubemem: cannot write the state: ${message}`))
     )
     const saved = Effect.suspend(() => (server.store.revision === written ? Effect.void : save))
     // The clock may have moved without a change of an object.
     yield* Effect.addFinalizer(() => save)
     yield* Effect.forkScoped(
-      Effect.forever(Effect.zipRight(Effect.withClock(Effect.sleep("10 seconds"), Clock.make()), saved))
+      Effect.forever(Effect.andThen(Effect.provideService(Effect.sleep("10 seconds"), Clock.Clock, realClock), saved))
     )
   })
 
@@ -224,7 +228,7 @@ const snapshotsIn = (folder: string | undefined) =>
     const place = folder === undefined ? undefined : join(folder, "snapshots")
     const snapshots: Control.Snapshots = {
       save: (name, saved) =>
-        Effect.zipRight(
+        Effect.andThen(
           Effect.sync(() => void kept.set(name, saved)),
           place === undefined
             ? Effect.void

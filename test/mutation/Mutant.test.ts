@@ -106,15 +106,13 @@ describe("No mutation changes", () => {
     "a log line":
       'Effect.logInfo("a").pipe(Effect.annotateLogs({ b: 1 })); function* c() { yield* Effect.logDebug(d) }',
     "a log line of a pipe": "const a = b.pipe(Effect.annotateLogs({ c: 1 }))",
-    "the identity of a service": 'class A extends Context.Tag("B")<A, C>() {}'
+    "the identity of a service": 'class A extends Context.Service<A, B>()("C") {}; const d = Context.Reference("E", f)'
   })) {
     test(what, () => expect(mutationsOf(source)).toEqual([]))
   }
 
   test("a pause that follows a log line, which is not part of the line", () => {
-    expect(mutationsOf('const a = Effect.logInfo("b").pipe(Effect.zipRight(c))')).toEqual([
-      "step: Effect.zipRight(c) → "
-    ])
+    expect(mutationsOf('const a = Effect.logInfo("b").pipe(Effect.andThen(c))')).toEqual(["step: Effect.andThen(c) → "])
   })
 })
 

@@ -64,7 +64,7 @@ export const of = (id: string, file: string, text: string, edit: Edit): Mutant =
 export const draw = (sources: ReadonlyMap<string, string>, seed: number, count: number): ReadonlyArray<Mutant> => {
   const all = [...sources].flatMap(([file, text]) => editsIn(text).map((edit) => ({ file, text, edit })))
   const drawn: Array<Mutant> = []
-  const shuffled = Effect.runSync(Effect.withRandom(Random.shuffle(all), Random.make(seed)))
+  const shuffled = Effect.runSync(Random.withSeed(Random.shuffle(all), seed))
   for (const { edit, file, text } of shuffled) {
     if (drawn.length === count) break
     const mutant = of(`${drawn.length + 1}`, file, text, edit)

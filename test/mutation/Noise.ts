@@ -19,7 +19,7 @@ const texts = new Set([
 
 /** Functions whose arguments are texts for people or identities of services. Callers do not write these texts. */
 const callees =
-  /^(Effect\.(log\w*|annotateLogs\w*|withLogSpan|dieMessage|withSpan|annotate\w*Span\w*)|Console\.\w+|console\.\w+|Context\.(Generic)?Tag|Error|TypeError|RangeError)$/
+  /^(Effect\.(log\w*|annotateLogs\w*|withLogSpan|withSpan|annotate\w*Span\w*)|Console\.\w+|console\.\w+|Context\.(Reference|Service)|Error|TypeError|RangeError)$/
 
 /** Returns true for a text with two words in a row. In a template, each expression counts as a word. */
 const isProse = (text: string): boolean => /\p{L}{2,}[^\w\s]*\s+\W?\p{L}/u.test(text)

@@ -65,9 +65,10 @@ const passing = new Set([
 
 /** Functions of Effect that a mutation removes, with the number of their arguments and the index of the argument that stays. */
 const combinators: { readonly [name: string]: readonly [count: number, stays: number] } = {
-  catchAll: [2, 0],
-  catchAllCause: [2, 0],
-  catchAllDefect: [2, 0],
+  andThen: [2, 1],
+  catch: [2, 0],
+  catchCause: [2, 0],
+  catchDefect: [2, 0],
   catchTag: [3, 0],
   catchTags: [2, 0],
   delay: [2, 0],
@@ -81,13 +82,11 @@ const combinators: { readonly [name: string]: readonly [count: number, stays: nu
   repeat: [2, 0],
   retry: [2, 0],
   tap: [2, 0],
+  tapCause: [2, 0],
   tapError: [2, 0],
-  tapErrorCause: [2, 0],
   timeout: [2, 0],
-  timeoutFail: [2, 0],
-  uninterruptible: [1, 0],
-  zipLeft: [2, 0],
-  zipRight: [2, 1]
+  timeoutOrElse: [2, 0],
+  uninterruptible: [1, 0]
 }
 
 const isStringy = (node: Node): boolean =>

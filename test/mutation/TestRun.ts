@@ -29,10 +29,4 @@ export const run = (folder: string, file: string, limit: Duration.Duration): Eff
     if (exitCode === 0) return { _tag: "Passed", millis: Duration.toMillis(took) } as const
     const test = /^\(fail\) (.*?)(?: \[[\d.]+ms\])?$/m.exec(stderr)?.[1] ?? "an error outside of a test"
     return { _tag: "Failed", test } as const
-  }).pipe(
-    Effect.timeoutTo({
-      duration: limit,
-      onSuccess: (result): Result => result,
-      onTimeout: () => ({ _tag: "TimedOut" })
-    })
-  )
+  }).pipe(Effect.timeoutOrElse({ duration: limit, orElse: () => Effect.succeed<Result>({ _tag: "TimedOut" }) }))

@@ -196,7 +196,7 @@ Test files that fail without a mutation, and were not used:
         const begun = yield* Deferred.make<void>()
         const mutants = [money("1", "zero = 0", "zero = 1"), money("2", "counted++", "counted--")]
         const report = () => Effect.asVoid(Deferred.succeed(begun, undefined))
-        const fiber = yield* Effect.fork(Effect.scoped(outcomeOf(root, mutants, report)))
+        const fiber = yield* Effect.forkChild(Effect.scoped(outcomeOf(root, mutants, report)))
         yield* Deferred.await(begun)
         yield* Fiber.interrupt(fiber)
         expect(yield* stateOf(root)).toEqual(before)

@@ -1,7 +1,7 @@
 /** Runs the tests of each mutant on a copy with the mutation, the nearest first, until one fails. */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Clock, Data, Duration, Effect, Queue, type Scope } from "effect"
+import { Cache, Clock, Data, Duration, Effect, Queue, type Scope } from "effect"
 import * as Copy from "./Copy.ts"
 import type { TestsOf } from "./Imports.ts"
 import * as Mutant from "./Mutant.ts"
@@ -66,14 +66,16 @@ export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope
     const slow: Array<string> = []
 
     /** The milliseconds that a test file takes without a mutation, measured once; undefined for a file that fails or is too slow. */
-    const measured = yield* Effect.cachedFunction((file: string) =>
-      Effect.map(TestRun.run(pristine, file, limit), (result) => {
-        if (result._tag === "Passed") return result.millis
-        if (result._tag === "Failed") failing.push({ file, test: result.test })
-        else slow.push(file)
-        return undefined
-      })
-    )
+    const measured = yield* Cache.make({
+      capacity: Number.POSITIVE_INFINITY,
+      lookup: (file: string) =>
+        Effect.map(TestRun.run(pristine, file, limit), (result) => {
+          if (result._tag === "Passed") return result.millis
+          if (result._tag === "Failed") failing.push({ file, test: result.test })
+          else slow.push(file)
+          return undefined
+        })
+    })
 
     /** True if the type check passes without a mutation, so that the run can use it. */
     const isChecked = yield* Effect.cached(
@@ -108,7 +110,7 @@ export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope
             passed++
             continue
           }
-          const millis = yield* measured(file)
+          const millis = yield* Cache.get(measured, file)
           if (millis === undefined) continue
           if (first._tag === "Failed") return Verdict.Killed({ file, test: first.test })
           const second = yield* TestRun.run(folder, file, Duration.sum(Duration.millis(3 * millis), patience))

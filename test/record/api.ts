@@ -7,7 +7,7 @@
  * Their descriptions are those of Kubernetes, Copyright The Kubernetes Authors, under the Apache License 2.0, as this project is.
  */
 import { join } from "node:path"
-import { BunRuntime } from "@effect/platform-bun"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"
 import * as ApiRecording from "./ApiRecording.ts"
@@ -27,4 +27,4 @@ const write = Effect.gen(function* () {
   yield* Effect.promise(() => format.exited)
 })
 
-BunRuntime.runMain(Effect.scoped(write))
+NodeRuntime.runMain(Effect.scoped(write))

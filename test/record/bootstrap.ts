@@ -7,7 +7,7 @@
  * The real lane compares the file with a kube-apiserver (`test/suites/access`).
  */
 import { join } from "node:path"
-import { BunRuntime } from "@effect/platform-bun"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"
 import * as BootstrapRecording from "./BootstrapRecording.ts"
@@ -22,4 +22,4 @@ const write = Effect.gen(function* () {
   yield* Effect.promise(() => format.exited)
 })
 
-BunRuntime.runMain(Effect.scoped(write))
+NodeRuntime.runMain(Effect.scoped(write))

@@ -13,7 +13,7 @@ import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { User } from "@homeostat/testkit/envtest/User"
-import { Context, Effect, Layer, Logger, LogLevel, type Scope } from "effect"
+import { Context, Effect, Layer, type LogLevel, References, type Scope } from "effect"
 
 /** The settings of a test's manager. */
 export interface Settings extends Manager.Settings {
@@ -65,7 +65,7 @@ const register = (managed: Managed, namespaces: ReadonlyArray<string>) => {
 export const start = (
   cluster: ControlPlane,
   controllers: ReadonlyArray<Controller<Manager.Runtime>>,
-  { namespaces, logLevel = LogLevel.None, user = cluster.admin, ...settings }: Settings
+  { namespaces, logLevel = "None", user = cluster.admin, ...settings }: Settings
 ): Effect.Effect<Managed, never, Scope.Scope> =>
   Effect.gen(function* () {
     const refused: Array<string> = []
@@ -77,7 +77,7 @@ export const start = (
     const services = Context.add(built, EventRecorder.EventRecorder, {
       ...recorder,
       record: (entry) =>
-        Effect.zipRight(
+        Effect.andThen(
           Effect.sync(() => void recorded.push(entry)),
           recorder.record(entry)
         )
@@ -100,12 +100,12 @@ export const start = (
     }
     yield* register(managed, namespaces)
     return managed
-  }).pipe(Logger.withMinimumLogLevel(logLevel))
+  }).pipe(Effect.provideService(References.MinimumLogLevel, logLevel))
 
 /** A client for the test's own reads and writes. It does not use the caches of a manager. */
 export const client = (cluster: ControlPlane): Effect.Effect<Context.Context<Client.Client>, never, Scope.Scope> =>
   Layer.build(Client.layer().pipe(Layer.provide(transport(cluster.admin)))).pipe(
-    Logger.withMinimumLogLevel(LogLevel.None)
+    Effect.provideService(References.MinimumLogLevel, "None")
   )
 
 const transport = (user: User): Layer.Layer<Transport.Transport> =>
@@ -131,10 +131,11 @@ const noteRequests = (refused: Array<string>, counter: { pending: number }) =>
         send: (request: Request) =>
           Effect.acquireUseRelease(
             Effect.sync(() => counter.pending++),
-            () => Effect.tap(next.send(request), ({ body, status }) => note(request, status, body)),
+            () => Effect.tap(next.send(request), ({ body, status }) => Effect.sync(() => note(request, status, body))),
             () => Effect.sync(() => counter.pending--)
           ),
-        open: (request: Request) => Effect.tap(next.open(request), ({ status }) => note(request, status))
+        open: (request: Request) =>
+          Effect.tap(next.open(request), ({ status }) => Effect.sync(() => note(request, status)))
       }
     })
   )

@@ -55,7 +55,7 @@ const queued = ({ controller, informers, queue }: Runner, before: number): Reado
   })
 
 /** The pending work of a manager, one line each. */
-const left = ({ pending, runners }: Visible, later: Duration.DurationInput) =>
+const left = ({ pending, runners }: Visible, later: Duration.Input) =>
   Effect.gen(function* () {
     const caches = yield* Effect.forEach(new Set(runners.flatMap(({ informers }) => informers)), behind)
     const before = (yield* Clock.currentTimeMillis) + Duration.toMillis(later)
@@ -73,7 +73,7 @@ const left = ({ pending, runners }: Visible, later: Duration.DurationInput) =>
  */
 export const ofAll = (
   managers: ReadonlyArray<Visible>,
-  { later = Duration.infinity }: { readonly later?: Duration.DurationInput | undefined } = {}
+  { later = Duration.infinity }: { readonly later?: Duration.Input | undefined } = {}
 ): Effect.Effect<void, NotSo, Client.Client> =>
   Effect.asVoid(
     eventually(

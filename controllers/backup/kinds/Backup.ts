@@ -2,6 +2,7 @@
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as MoverReport from "../mover/MoverReport.ts"
 import * as Fields from "./Fields.ts"
@@ -9,10 +10,10 @@ import * as Fields from "./Fields.ts"
 const { flag, name, optional, text, time, whole } = Fields
 
 /** A duration in whole numbers of y, w, d, h, m and s. */
-const length = text(50).pipe(Schema.pattern(/^([0-9]+(s|m|h|d|w|y))*[1-9][0-9]*(s|m|h|d|w|y)$/))
+const length = text(50).check(Schema.isPattern(/^([0-9]+(s|m|h|d|w|y))*[1-9][0-9]*(s|m|h|d|w|y)$/))
 
 const interval = (description: string, fallback: string) =>
-  Schema.optionalWith(length, { default: () => fallback }).annotations({ description })
+  length.pipe(Schema.withDecodingDefaultType(Effect.succeed(fallback))).annotate({ description })
 
 const secretReference = (description: string) =>
   optional(Schema.Struct({ name: name("The name of the Secret.") }), description)
@@ -21,9 +22,10 @@ const keyReference = (description: string, fallback: string) =>
   optional(
     Schema.Struct({
       name: name("The name of the Secret."),
-      key: Schema.optionalWith(text(253).pipe(Schema.pattern(/^[-._a-zA-Z0-9]+$/)), {
-        default: () => fallback
-      }).annotations({ description: "The key in the Secret." })
+      key: text(253)
+        .check(Schema.isPattern(/^[-._a-zA-Z0-9]+$/))
+        .pipe(Schema.withDecodingDefaultType(Effect.succeed(fallback)))
+        .annotate({ description: "The key in the Secret." })
     }),
     description
   )
@@ -38,7 +40,7 @@ const Repository = Schema.Struct({
     ),
     "For s3://, the server if it is not Amazon's: minio.example.com:9000. TLS is always used."
   ),
-  region: optional(text(63).pipe(Schema.pattern(/^[a-z0-9-]+$/)), "For s3://, the region, such as eu-central-1."),
+  region: optional(text(63).check(Schema.isPattern(/^[a-z0-9-]+$/)), "For s3://, the region, such as eu-central-1."),
   path: optional(
     text(253).pipe(
       Field.rule({
@@ -61,13 +63,13 @@ const Repository = Schema.Struct({
 
 const keep = (what: string) =>
   optional(
-    Schema.Int.pipe(Schema.between(0, 10_000)),
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })),
     `How many of the latest ${what} with snapshots keep their last one.`
   )
 
 const Retention = Schema.Struct({
   keepLast: optional(
-    Schema.Int.pipe(Schema.between(0, 10_000)),
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })),
     "How many of the latest snapshots to keep. Default: 3, if a policy deletes snapshots."
   ),
   keepHourly: keep("hours"),
@@ -79,8 +81,8 @@ const Retention = Schema.Struct({
 
 const Spec = Schema.Struct({
   source: text(253)
+    .check(Schema.isMinLength(1))
     .pipe(
-      Schema.minLength(1),
       Field.rule({
         rule: "self.matches('^((pvc|deployment|statefulset)/)?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",
         message:
@@ -88,7 +90,7 @@ const Spec = Schema.Struct({
       }),
       Field.immutable
     )
-    .annotations({
+    .annotate({
       description:
         "The source: the name of a PersistentVolumeClaim, or else of a Deployment or StatefulSet, with all its volumes. pvc/x, deployment/x and statefulset/x name the kind."
     }),
@@ -103,19 +105,20 @@ const Spec = Schema.Struct({
     "The schedule: minute, hour, day of month, month, day of week (0-6), or @hourly, @daily, @weekly, @monthly, @yearly, each also with -random, or @every 6h. Without a schedule, the Backup runs once."
   ),
   destination: optional(
-    text(1024).pipe(
-      Schema.minLength(1),
-      Field.rule({
-        rule: "!self.contains('@')",
-        message: "must not contain a user or password; put them into the Secret of credentials"
-      }),
-      Field.rule({
-        rule: "self.matches('^((s3|rest[+]https|gs|azure|b2|pvc)://[^/ ?#]+(/[^ ?#]*)?|[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])$')",
-        message:
-          "must be s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path or the name of an S3 bucket"
-      }),
-      Field.immutable
-    ),
+    text(1024)
+      .check(Schema.isMinLength(1))
+      .pipe(
+        Field.rule({
+          rule: "!self.contains('@')",
+          message: "must not contain a user or password; put them into the Secret of credentials"
+        }),
+        Field.rule({
+          rule: "self.matches('^((s3|rest[+]https|gs|azure|b2|pvc)://[^/ ?#]+(/[^ ?#]*)?|[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])$')",
+          message:
+            "must be s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path or the name of an S3 bucket"
+        }),
+        Field.immutable
+      ),
     "Where the repository is: s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path or pvc://claim/path. A bare name is an S3 bucket. Default: the manager's HOMEOSTAT_BACKUP_DESTINATION."
   ),
   retentionPolicy: optional(
@@ -141,19 +144,19 @@ const Spec = Schema.Struct({
     "The time zone of the schedule by its IANA name, such as Europe/Berlin. Default: UTC."
   ),
   suspend: flag("Skip scheduled runs. A run that an annotation requests still starts."),
-  startPolicy: Schema.optionalWith(Schema.Literal("Immediately", "OnSchedule"), {
-    default: () => "Immediately" as const
-  }).annotations({ description: "Whether the first run is at creation, or at the first time of the schedule." }),
+  startPolicy: Schema.Literals(["Immediately", "OnSchedule"])
+    .pipe(Schema.withDecodingDefaultType(Effect.succeed("Immediately" as const)))
+    .annotate({ description: "Whether the first run is at creation, or at the first time of the schedule." }),
   startingDeadlineSeconds: optional(
-    Schema.Int.pipe(Schema.between(10, 315_360_000)),
+    Schema.Int.check(Schema.isBetween({ minimum: 10, maximum: 315_360_000 })),
     "Skip a run that cannot start within this number of seconds after its scheduled time. Default: start it, however late."
   ),
-  concurrencyPolicy: Schema.optionalWith(Schema.Literal("Forbid", "Replace"), {
-    default: () => "Forbid" as const
-  }).annotations({
-    description:
-      "The treatment of a run that is due while another run is active. Forbid: skip it. Replace: stop the active run."
-  }),
+  concurrencyPolicy: Schema.Literals(["Forbid", "Replace"])
+    .pipe(Schema.withDecodingDefaultType(Effect.succeed("Forbid" as const)))
+    .annotate({
+      description:
+        "The treatment of a run that is due while another run is active. Forbid: skip it. Replace: stop the active run."
+    }),
   retention: optional(
     Retention,
     "How many snapshots to keep, in addition to those that retentionPolicy keeps. Without both, all snapshots are kept."
@@ -161,9 +164,9 @@ const Spec = Schema.Struct({
   repository: optional(Repository, "The place of the repository in the destination, and its credentials."),
   pruneInterval: interval("How often to free the space of deleted snapshots.", "7d"),
   checkInterval: interval("How often to check the repository for damage.", "30d"),
-  deletionPolicy: Schema.optionalWith(Schema.Literal("Retain", "Delete"), {
-    default: () => "Retain" as const
-  }).annotations({ description: "Whether the snapshots stay when the Backup is deleted." }),
+  deletionPolicy: Schema.Literals(["Retain", "Delete"])
+    .pipe(Schema.withDecodingDefaultType(Effect.succeed("Retain" as const)))
+    .annotate({ description: "Whether the snapshots stay when the Backup is deleted." }),
   deletionGracePeriod: optional(
     length,
     "How long to wait after the deletion of the Backup before deletionPolicy Delete deletes the snapshots, such as 7d. Default: no delay."
@@ -173,7 +176,7 @@ const Spec = Schema.Struct({
   backoffLimit: whole("How often the Job retries the mover before the run fails.", 2, 0, 10),
   activeDeadlineSeconds: whole("The longest duration of a run, in seconds.", 86_400, 60, 31_536_000),
   excludes: optional(
-    Schema.Array(text(512).pipe(Schema.minLength(1), Schema.pattern(/^[^\n\r]+$/))).pipe(Schema.maxItems(100)),
+    Schema.Array(text(512).check(Schema.isMinLength(1), Schema.isPattern(/^[^\n\r]+$/))).check(Schema.isMaxLength(100)),
     "Files to exclude, as restic patterns: *.tmp, cache/**."
   ),
   allowPartial: flag("Treat a run that cannot read some files as successful, with a warning."),
@@ -200,7 +203,7 @@ const Spec = Schema.Struct({
 /** A volume in a run. */
 const Snapshot = Schema.Struct({
   pvc: Fields.word("The PersistentVolumeClaim."),
-  id: optional(Schema.String.pipe(Schema.maxLength(64)), "The ID of the snapshot. Absent if the volume was empty."),
+  id: optional(Schema.String.check(Schema.isMaxLength(64)), "The ID of the snapshot. Absent if the volume was empty."),
   bytes: Fields.amount("The size of all files, in bytes."),
   added: Fields.amount("How much the repository grew, in bytes."),
   files: Fields.amount("The number of files.")
@@ -214,15 +217,15 @@ export type Trigger = (typeof triggers)[number]
 
 /** The status of an active or finished run. */
 const run = {
-  trigger: Schema.Literal(...triggers).annotations({ description: "The trigger of the run." }),
-  startTime: Field.Time.annotations({ description: "The start time." }),
+  trigger: Schema.Literals(triggers).annotate({ description: "The trigger of the run." }),
+  startTime: Field.Time.annotate({ description: "The start time." }),
   uid: optional(text(253), "The UID of that Job. A later Job may have the same name."),
   tag: optional(text(100), "restic's tag of the snapshots of the run.")
 } as const
 
 /** The status of an active or finished maintenance. */
 const maintained = {
-  startTime: Field.Time.annotations({ description: "The start time." }),
+  startTime: Field.Time.annotate({ description: "The start time." }),
   uid: optional(text(253), "The UID of that Job.")
 } as const
 
@@ -233,10 +236,10 @@ export const Status = Schema.Struct({
     "The metadata.generation of this status; -1 before the first reconcile."
   ),
   phase: optional(
-    Schema.Literal("Pending", "Running", "Completed", "Failed"),
+    Schema.Literals(["Pending", "Running", "Completed", "Failed"]),
     "Pending: before the first run, or a prerequisite is missing. Running: a run is active. Completed or Failed: the result of the last run."
   ),
-  message: optional(Schema.String.pipe(Schema.maxLength(2048)), "The latest event and, if needed, a fix."),
+  message: optional(Schema.String.check(Schema.isMaxLength(2048)), "The latest event and, if needed, a fix."),
   lastBackupTime: time("The end of the last successful run."),
   lastBackupTag: optional(
     text(100),
@@ -249,14 +252,20 @@ export const Status = Schema.Struct({
     Schema.Struct({
       job: Fields.word("The current Job."),
       ...run,
-      token: optional(Schema.String.pipe(Schema.maxLength(253)), "The value of the annotation that requested the run."),
+      token: optional(
+        Schema.String.check(Schema.isMaxLength(253)),
+        "The value of the annotation that requested the run."
+      ),
       snapshots: optional(
-        Schema.Array(Snapshot).pipe(Schema.maxItems(1000)),
+        Schema.Array(Snapshot).check(Schema.isMaxLength(1000)),
         "The volumes that earlier Jobs of the same run saved, on other nodes."
       ),
-      partial: optional(Schema.String.pipe(Schema.maxLength(2048)), "Why earlier Jobs could not read some files."),
-      emptied: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which volumes of earlier Jobs are empty."),
-      shrunk: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which volumes of an earlier Job are much smaller.")
+      partial: optional(Schema.String.check(Schema.isMaxLength(2048)), "Why earlier Jobs could not read some files."),
+      emptied: optional(Schema.String.check(Schema.isMaxLength(2048)), "Which volumes of earlier Jobs are empty."),
+      shrunk: optional(
+        Schema.String.check(Schema.isMaxLength(2048)),
+        "Which volumes of an earlier Job are much smaller."
+      )
     }),
     "The active run."
   ),
@@ -264,33 +273,33 @@ export const Status = Schema.Struct({
     Schema.Struct({
       job: Fields.word("The last Job of the run."),
       ...run,
-      completionTime: Field.Time.annotations({ description: "The end time." }),
+      completionTime: Field.Time.annotate({ description: "The end time." }),
       reason: Fields.word("The reason of the result."),
-      message: optional(Schema.String.pipe(Schema.maxLength(2048)), "The result."),
-      snapshots: optional(Schema.Array(Snapshot).pipe(Schema.maxItems(1000)), "The saved volumes.")
+      message: optional(Schema.String.check(Schema.isMaxLength(2048)), "The result."),
+      snapshots: optional(Schema.Array(Snapshot).check(Schema.isMaxLength(1000)), "The saved volumes.")
     }),
     "The last finished run."
   ),
-  consecutiveFailures: optional(Schema.NonNegativeInt, "How many runs failed since the last success."),
-  snapshots: optional(Schema.NonNegativeInt, "The number of snapshots after the last deletion of old snapshots."),
+  consecutiveFailures: optional(Schema.Natural, "How many runs failed since the last success."),
+  snapshots: optional(Schema.Natural, "The number of snapshots after the last deletion of old snapshots."),
   repositoryID: optional(
-    Schema.String.pipe(Schema.maxLength(64)),
+    Schema.String.check(Schema.isMaxLength(64)),
     "restic's ID of the repository. If it is known and the repository is missing, the run fails, and the mover creates no new repository."
   ),
   repositoryHash: optional(
-    Schema.String.pipe(Schema.maxLength(63)),
+    Schema.String.check(Schema.isMaxLength(63)),
     "Identifies the repository. Backups with the same value run one at a time."
   ),
   sharedWith: optional(
-    Schema.Array(text(600)).pipe(Schema.maxItems(100)),
+    Schema.Array(text(600)).check(Schema.isMaxLength(100)),
     "Other Backups with the same repository: those of this namespace by name, the others by number."
   ),
   warnings: optional(
-    Schema.Array(text(2048)).pipe(Schema.maxItems(20)),
+    Schema.Array(text(2048)).check(Schema.isMaxLength(20)),
     "Warnings about a retention that may be a mistake."
   ),
   effectiveSchedule: optional(
-    Schema.String.pipe(Schema.maxLength(100)),
+    Schema.String.check(Schema.isMaxLength(100)),
     "The schedule that a -random schedule resolved to."
   ),
   maintenance: optional(
@@ -300,28 +309,25 @@ export const Status = Schema.Struct({
         Schema.Struct({
           job: Fields.word("The Job."),
           ...maintained,
-          completionTime: Field.Time.annotations({ description: "The end time." }),
+          completionTime: Field.Time.annotate({ description: "The end time." }),
           reason: Fields.word("The reason of the result."),
-          message: optional(Schema.String.pipe(Schema.maxLength(2048)), "The result."),
+          message: optional(Schema.String.check(Schema.isMaxLength(2048)), "The result."),
           run: optional(text(253), "The UID of the run before it."),
           token: optional(text(253), "The value of the annotation backup.example.com/apply-retention at its start.")
         }),
         "The last finished maintenance."
       ),
-      failures: optional(Schema.NonNegativeInt, "How many maintenances failed since the last success.")
+      failures: optional(Schema.Natural, "How many maintenances failed since the last success.")
     }),
     "The maintenance of the repository: deletes old snapshots, frees their space and checks the repository, in its own Jobs."
   ),
   retentionHold: optional(
     Schema.Struct({
-      reason: Schema.Literal(...MoverReport.holds).annotations({ description: "The reason." }),
-      since: Field.Time.annotations({ description: "The time of the decision." }),
-      keep: optional(Schema.NonNegativeInt, "How many snapshots the deletion would keep."),
-      remove: optional(Schema.NonNegativeInt, "How many snapshots the deletion would remove."),
-      generation: optional(
-        Schema.NonNegativeInt.pipe(Field.format("int64")),
-        "The metadata.generation of these numbers."
-      ),
+      reason: Schema.Literals(MoverReport.holds).annotate({ description: "The reason." }),
+      since: Field.Time.annotate({ description: "The time of the decision." }),
+      keep: optional(Schema.Natural, "How many snapshots the deletion would keep."),
+      remove: optional(Schema.Natural, "How many snapshots the deletion would remove."),
+      generation: optional(Schema.Natural.pipe(Field.format("int64")), "The metadata.generation of these numbers."),
       run: optional(text(253), "The UID of the run before the count.")
     }),
     "The deletion of old snapshots is held until you set the annotation backup.example.com/apply-retention."
@@ -329,17 +335,17 @@ export const Status = Schema.Struct({
   lastRetentionTime: time("The time of the last deletion of old snapshots."),
   lastRetentionRun: optional(text(253), "The UID of the run before the last deletion of old snapshots."),
   lastRetentionTrigger: optional(
-    Schema.String.pipe(Schema.maxLength(253)),
+    Schema.String.check(Schema.isMaxLength(253)),
     "The last applied value of the annotation backup.example.com/apply-retention."
   ),
   lastPruneTime: time("The time when space was last freed."),
   lastCheckTime: time("The time of the last check that found no damage."),
   lastManualTrigger: optional(
-    Schema.String.pipe(Schema.maxLength(253)),
+    Schema.String.check(Schema.isMaxLength(253)),
     "The value of the annotation backup.example.com/run of the last finished run."
   ),
   lastUnlockTrigger: optional(
-    Schema.String.pipe(Schema.maxLength(253)),
+    Schema.String.check(Schema.isMaxLength(253)),
     "The value of the annotation backup.example.com/unlock of the last finished run."
   ),
   conditions: optional(
@@ -355,8 +361,8 @@ export const Backup = CustomResource.make({
   kind: "Backup",
   shortNames: ["bk"],
   description: "Saves volumes to a restic repository on a schedule.",
-  spec: Spec.annotations({ description: "The desired state." }),
-  status: Status.annotations({ description: "The observed state, which the controller writes." }),
+  spec: Spec.annotate({ description: "The desired state." }),
+  status: Status.annotate({ description: "The observed state, which the controller writes." }),
   columns: [
     { name: "Source", path: ".spec.source", description: "The source" },
     { name: "Schedule", path: ".spec.schedule", description: "The schedule" },

@@ -1,39 +1,41 @@
 /** Fields that Backups and Restores share, and the fields of their pods. */
 import * as Field from "@homeostat/runtime/resource/Field"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 /** An optional field. */
-export const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
-  Schema.optionalWith(schema, { exact: true }).annotations({ description })
+export const optional = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(schema).annotate({ description })
 
 /** Text with a maximum length. */
-export const text = (maxLength: number) => Schema.String.pipe(Schema.maxLength(maxLength))
+export const text = (maxLength: number) => Schema.String.check(Schema.isMaxLength(maxLength))
 
 /** The name of an object. */
 export const name = (description: string) =>
   text(253)
-    .pipe(Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/))
-    .annotations({ description })
+    .check(Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/))
+    .annotate({ description })
 
 /** A short text in a status. */
-export const word = (description: string) => text(253).annotations({ description })
+export const word = (description: string) => text(253).annotate({ description })
 
 /** A boolean, by default false. */
 export const flag = (description: string) =>
-  Schema.optionalWith(Schema.Boolean, { default: () => false }).annotations({ description })
+  Schema.Boolean.pipe(Schema.withDecodingDefaultType(Effect.succeed(false))).annotate({ description })
 
 /** A whole number with a default. */
 export const whole = (description: string, fallback: number, least: number, most: number) =>
-  Schema.optionalWith(Schema.Int.pipe(Schema.between(least, most)), { default: () => fallback }).annotations({
-    description
-  })
+  Schema.Int.check(Schema.isBetween({ minimum: least, maximum: most }))
+    .pipe(Schema.withDecodingDefaultType(Effect.succeed(fallback)))
+    .annotate({
+      description
+    })
 
 /** A time in a status. */
 export const time = (description: string) => optional(Field.Time, description)
 
 /** A number of bytes or files in a status, which may exceed 32 bits. */
-export const amount = (description: string) =>
-  Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({ description })
+export const amount = (description: string) => Schema.Natural.pipe(Field.format("int64")).annotate({ description })
 
 const Amounts = Schema.Struct({
   cpu: optional(Field.Quantity, "Cores, such as 500m."),
@@ -41,7 +43,8 @@ const Amounts = Schema.Struct({
   "ephemeral-storage": optional(Field.Quantity, "Bytes of local disk, such as 10Gi; the cache is there.")
 })
 
-const id = (description: string) => optional(Schema.Int.pipe(Schema.between(0, 2_147_483_647)), description)
+const id = (description: string) =>
+  optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_147_483_647 })), description)
 
 const SecurityContext = Schema.Struct({
   runAsUser: id(
@@ -50,7 +53,9 @@ const SecurityContext = Schema.Struct({
   runAsGroup: id("The group that reads the files."),
   fsGroup: id("The group to which the kubelet assigns the volumes."),
   supplementalGroups: optional(
-    Schema.Array(Schema.Int.pipe(Schema.between(0, 2_147_483_647))).pipe(Schema.maxItems(100)),
+    Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_147_483_647 }))).check(
+      Schema.isMaxLength(100)
+    ),
     "Further groups."
   ),
   seLinuxOptions: optional(
@@ -65,20 +70,20 @@ const SecurityContext = Schema.Struct({
 })
 
 /** Labels or annotations. */
-export const texts = Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(1024)) })
+export const texts = Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(1024)))
 
 const Toleration = Schema.Struct({
   key: optional(text(317), "The taint's key. Absent: all keys."),
-  operator: optional(Schema.Literal("Exists", "Equal"), "Default: Equal."),
+  operator: optional(Schema.Literals(["Exists", "Equal"]), "Default: Equal."),
   value: optional(text(63), "The taint's value."),
-  effect: optional(Schema.Literal("NoSchedule", "PreferNoSchedule", "NoExecute"), "Absent: all effects."),
+  effect: optional(Schema.Literals(["NoSchedule", "PreferNoSchedule", "NoExecute"]), "Absent: all effects."),
   tolerationSeconds: optional(Schema.Int.pipe(Field.format("int64")), "For how long a NoExecute taint is tolerated.")
 })
 
 /** The settings of the mover's pod. */
 export const pod = {
   image: optional(
-    text(1024).pipe(Schema.minLength(1), Schema.pattern(/^\S+$/)),
+    text(1024).check(Schema.isMinLength(1), Schema.isPattern(/^\S+$/)),
     "The mover's image. Default: the manager's setting."
   ),
   serviceAccountName: optional(
@@ -106,11 +111,11 @@ export const pod = {
   ),
   priorityClassName: optional(name("The PriorityClass."), "The PriorityClass of the pod."),
   nodeSelector: optional(
-    Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(63)) }),
+    Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(63))),
     "Labels of the nodes on which the pod may run."
   ),
   tolerations: optional(
-    Schema.Array(Toleration).pipe(Schema.maxItems(50)),
+    Schema.Array(Toleration).check(Schema.isMaxLength(50)),
     "Taints that the pod tolerates, in addition to those of the pod that uses the volume."
   )
 } as const

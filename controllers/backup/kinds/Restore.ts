@@ -2,6 +2,7 @@
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Fields from "./Fields.ts"
 
@@ -18,19 +19,19 @@ const ClaimTemplate = Schema.Struct({
   ),
   spec: Schema.Struct({
     accessModes: optional(
-      Schema.Array(Schema.Literal("ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod")).pipe(
-        Schema.minItems(1),
-        Schema.maxItems(3)
+      Schema.Array(Schema.Literals(["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"])).check(
+        Schema.isMinLength(1),
+        Schema.isMaxLength(3)
       ),
       "Default: ReadWriteOnce."
     ),
     storageClassName: optional(text(253), "The StorageClass. Default: that of the cluster."),
     resources: Schema.Struct({
       requests: Schema.Struct({
-        storage: Field.Quantity.annotations({ description: "The size, such as 10Gi." })
-      }).annotations({ description: "The requested resources." })
-    }).annotations({ description: "The size of the volume." })
-  }).annotations({ description: "The spec of the claim." })
+        storage: Field.Quantity.annotate({ description: "The size, such as 10Gi." })
+      }).annotate({ description: "The requested resources." })
+    }).annotate({ description: "The size of the volume." })
+  }).annotate({ description: "The spec of the claim." })
 })
 
 const Spec = Schema.Struct({
@@ -50,23 +51,26 @@ const Spec = Schema.Struct({
     name("A PersistentVolumeClaim."),
     "The claim whose snapshot to restore. Required if the Backup saves several claims and targetPVC is not one of them."
   ),
-  snapshot: Schema.optionalWith(text(64).pipe(Schema.pattern(/^(latest|[0-9a-f]{8,64})$/)), {
-    default: () => "latest"
-  }).annotations({
-    description:
-      "latest, or the ID of a snapshot from the status of the Backup. latest excludes snapshots that are newer than the Restore."
-  }),
+  snapshot: text(64)
+    .check(Schema.isPattern(/^(latest|[0-9a-f]{8,64})$/))
+    .pipe(Schema.withDecodingDefaultType(Effect.succeed("latest")))
+    .annotate({
+      description:
+        "latest, or the ID of a snapshot from the status of the Backup. latest excludes snapshots that are newer than the Restore."
+    }),
   asOf: optional(Field.Time, "Restore the newest snapshot up to this time, such as 2026-11-20T09:00:00Z."),
   paths: optional(
-    Schema.Array(text(1024).pipe(Schema.minLength(1), Schema.pattern(/^[^\n\r]+$/))).pipe(Schema.maxItems(100)),
+    Schema.Array(text(1024).check(Schema.isMinLength(1), Schema.isPattern(/^[^\n\r]+$/))).check(
+      Schema.isMaxLength(100)
+    ),
     "Restore only these files and folders: their paths from the root of the volume, such as /etc/app. Default: all files."
   ),
   mode: optional(
-    Schema.Literal("IntoEmpty", "Overlay", "Mirror"),
+    Schema.Literals(["IntoEmpty", "Overlay", "Mirror"]),
     "IntoEmpty (default): the volume must be empty. Overlay: files of the snapshot replace existing files, and others stay. Mirror: files that the snapshot lacks are deleted too, with paths only below them."
   ),
   inUse: optional(
-    Schema.Literal("Refuse", "Allow"),
+    Schema.Literals(["Refuse", "Allow"]),
     "Refuse (default): no running pod may use the volume. Allow: write to a volume that running pods use. They may see a mixture of old and restored files."
   ),
   overwrite: flag("Deprecated. The default of mode is then Overlay, and that of inUse is Allow."),
@@ -91,7 +95,7 @@ const Status = Schema.Struct({
     "The metadata.generation of this status; -1 before the first reconcile."
   ),
   phase: optional(
-    Schema.Literal("Pending", "Running", "Complete", "Failed"),
+    Schema.Literals(["Pending", "Running", "Complete", "Failed"]),
     "Pending: a prerequisite is missing. Running: the mover runs. Complete or Failed: the result."
   ),
   message: optional(text(2048), "The latest event and, if needed, a fix."),
@@ -104,7 +108,7 @@ const Status = Schema.Struct({
       bytes: Fields.amount("The size of all written files, in bytes."),
       files: Fields.amount("The number of written files and folders."),
       ownership: optional(
-        Schema.Literal("Preserved", "AsMover"),
+        Schema.Literals(["Preserved", "AsMover"]),
         "Preserved: the files have the owners of the snapshot. AsMover: the files belong to the user of the mover, which was not privileged."
       )
     }),
@@ -119,8 +123,8 @@ export const Restore = CustomResource.make({
   version: "v1",
   kind: "Restore",
   description: "Writes a snapshot of a Backup to a volume, once.",
-  spec: Spec.annotations({ description: "The desired state." }),
-  status: Status.annotations({ description: "The observed state, which the controller writes." }),
+  spec: Spec.annotate({ description: "The desired state." }),
+  status: Status.annotate({ description: "The observed state, which the controller writes." }),
   columns: [
     { name: "Backup", path: ".spec.backupRef", description: "The Backup" },
     { name: "Target", path: ".spec.targetPVC", description: "The destination" },

@@ -1,5 +1,5 @@
 /** The parameters of a mover: the environment that its Job sets. Pure. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { Mode } from "../kinds/Restore.ts"
 import * as MoverReport from "./MoverReport.ts"
 import * as Snapshots from "./Snapshots.ts"
@@ -71,17 +71,17 @@ export interface Parameters {
 /** The environment of a process. */
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** Reads the parameters. Left: which one is missing or invalid. */
-export const read = (environment: Environment): Either.Either<Parameters, string> => {
+/** Reads the parameters. Failure: which one is missing or invalid. */
+export const read = (environment: Environment): Result.Result<Parameters, string> => {
   const value = (name: string): string | undefined => environment[name] || undefined
   const host = value("BACKUP_HOST")
   const tag = value("BACKUP_TAG")
   // Without both, restic would select the snapshots of all Backups.
-  if (host === undefined || host.includes(",")) return Either.left(invalid("BACKUP_HOST", host))
-  if (tag === undefined || tag.includes(",")) return Either.left(invalid("BACKUP_TAG", tag))
+  if (host === undefined || host.includes(",")) return Result.fail(invalid("BACKUP_HOST", host))
+  if (tag === undefined || tag.includes(",")) return Result.fail(invalid("BACKUP_TAG", tag))
   const seconds = Number(value("PREFLIGHT_TIMEOUT") ?? "60")
-  if (!(seconds > 0)) return Either.left(`invalid PREFLIGHT_TIMEOUT: "${value("PREFLIGHT_TIMEOUT")}" (seconds)`)
-  return Either.right({
+  if (!(seconds > 0)) return Result.fail(`invalid PREFLIGHT_TIMEOUT: "${value("PREFLIGHT_TIMEOUT")}" (seconds)`)
+  return Result.succeed({
     host,
     tag,
     runTag: value("RUN_TAG"),

@@ -83,7 +83,7 @@ export const make =
   (args, { folder, line, seconds } = {}) =>
     Effect.suspend(() => {
       const errors = reader(redact)
-      const run = Effect.async<Ended>((resume) => {
+      const run = Effect.callback<Ended>((resume) => {
         const child = Bun.spawn(["restic", ...args], {
           ...(folder !== undefined && { cwd: folder }),
           // restic takes its working directory from PWD, and saves no path of another mount.
@@ -109,17 +109,16 @@ export const make =
             Effect.sync(() => child.kill("SIGKILL")),
             patience
           )
-          const killer = seconds === undefined ? undefined : yield* Effect.forkDaemon(Effect.interruptible(kill))
+          const killer = seconds === undefined ? undefined : yield* Effect.forkDetach(Effect.interruptible(kill))
           yield* Effect.promise(() => ended.catch(() => undefined))
           if (killer !== undefined) yield* Fiber.interrupt(killer)
         })
       })
       return seconds === undefined
         ? run
-        : Effect.timeoutTo(run, {
+        : Effect.timeoutOrElse(run, {
             duration: Duration.seconds(seconds),
-            onSuccess: (ended) => ended,
-            onTimeout: (): Ended => ({ code: timedOut, stdout: "", ...errors.result() })
+            orElse: () => Effect.sync((): Ended => ({ code: timedOut, stdout: "", ...errors.result() }))
           })
     })
 

@@ -3,9 +3,9 @@ import { mkdtempSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import { exitCodes } from "../run/Outcome.ts"
 import * as Mover from "./Mover.ts"
 import * as Parameters from "./Parameters.ts"
@@ -16,11 +16,11 @@ import * as Step from "./Step.ts"
 /** The end of a run. */
 const finishedOf = (exit: Exit.Exit<never, Report.Finished>): Report.Finished => {
   const cause = Exit.isFailure(exit) ? exit.cause : Cause.empty
-  if (Cause.isInterrupted(cause)) {
+  if (Cause.hasInterrupts(cause)) {
     return new Report.Finished({ reason: "Terminated", exitCode: exitCodes.Terminated, message: "ended by a signal" })
   }
   return Option.getOrElse(
-    Cause.failureOption(cause),
+    Cause.findErrorOption(cause),
     () =>
       new Report.Finished({ reason: "ResticFailed", exitCode: exitCodes.ResticFailed, message: Cause.pretty(cause) })
   )
@@ -35,8 +35,8 @@ export const main = (args: ReadonlyArray<string>, environment: Parameters.Enviro
   const report = Report.make()
   const run = Effect.gen(function* () {
     const read = Parameters.read(environment)
-    if (Either.isLeft(read)) return yield* Step.finish("ResticFailed", read.left)
-    const parameters = read.right
+    if (Result.isFailure(read)) return yield* Step.finish("ResticFailed", read.failure)
+    const parameters = read.success
     const work = mkdtempSync(join(parameters.temporary, "mover-"))
     const mover = { parameters, report, work, restic: Restic.make(environment, redact) }
     return yield* Effect.ensuring(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Credentials from "./Credentials.ts"
 import * as Destination from "./Destination.ts"
 
-const destination = (text: string) => Either.getOrThrowWith(Destination.parse(text), (message) => new Error(message))
+const destination = (text: string) => Result.getOrThrowWith(Destination.parse(text), (message) => new Error(message))
 
 type Secrets = { readonly [name: string]: ReadonlyArray<string> }
 
@@ -24,8 +24,8 @@ const look = (
   })
 
 const mounts = (...args: Parameters<typeof look>) =>
-  Either.getOrThrowWith(look(...args), ({ message }) => new Error(message))
-const refusal = (...args: Parameters<typeof look>) => Either.getOrThrow(Either.flip(look(...args)))
+  Result.getOrThrowWith(look(...args), ({ message }) => new Error(message))
+const refusal = (...args: Parameters<typeof look>) => Result.getOrThrow(Result.flip(look(...args)))
 
 const of = "cart-backup-credentials"
 const fromSecret = (name: string, secret: string, key = name) => ({

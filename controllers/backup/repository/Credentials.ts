@@ -1,5 +1,5 @@
 /** The Secrets of a mover: names of keys, never a value. The kubelet passes the values to the pod. Pure. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { Backup } from "../kinds/Backup.ts"
 import type * as Usage from "../volumes/Usage.ts"
 import * as Destination from "./Destination.ts"
@@ -61,11 +61,11 @@ export interface Options {
 }
 
 /** The values for the pod, or all missing keys. */
-export const mounts = (options: Options): Either.Either<Mounts, Refusal> => {
+export const mounts = (options: Options): Result.Result<Mounts, Refusal> => {
   const problems = [...ofCredentials(options), ...ofKeys(options)]
   return problems.length === 0
-    ? Either.right(given(options))
-    : Either.left({ reason: "CredentialsMissing", message: problems.join("; ") })
+    ? Result.succeed(given(options))
+    : Result.fail({ reason: "CredentialsMissing", message: problems.join("; ") })
 }
 
 const password = "RESTIC_PASSWORD"

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as Either from "effect/Either"
-import * as FastCheck from "effect/FastCheck"
+import * as Result from "effect/Result"
+import * as FastCheck from "fast-check"
 import * as Destination from "./Destination.ts"
 
 const destination = (text: string): Destination.Destination =>
-  Either.getOrThrowWith(Destination.parse(text), (message) => new Error(message))
-const refusal = (text: string) => Either.getOrUndefined(Either.flip(Destination.parse(text)))
+  Result.getOrThrowWith(Destination.parse(text), (message) => new Error(message))
+const refusal = (text: string) => Result.getOrUndefined(Result.flip(Destination.parse(text)))
 const place: Destination.Place = { namespace: "shop", path: "shop/cart", mountPath: "/repository" }
 
 describe("Destination.repository returns the restic repository of", () => {
@@ -129,8 +129,8 @@ describe("Destination.parse rejects", () => {
         FastCheck.string({ unit: FastCheck.constantFrom(..."abc019/.-_:@ $'\"`\n%~") }),
         (scheme, rest) => {
           const parsed = Destination.parse(`${scheme}${rest}`)
-          if (Either.isRight(parsed)) {
-            const repository = Destination.repository(parsed.right, place)
+          if (Result.isSuccess(parsed)) {
+            const repository = Destination.repository(parsed.success, place)
             expect(repository).toMatch(/^[A-Za-z0-9.:/_=+[\]-]+$/)
             expect(repository.split("/")).not.toContain("..")
           }

@@ -4,7 +4,7 @@
  *
  * A destination never contains credentials: they are keys of a Secret with the names of restic's environment variables.
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 
 /** A parsed destination. Paths have no slashes at their ends; an empty path is the root. */
 export type Destination =
@@ -17,7 +17,7 @@ export type Destination =
   /** A volume in the Backup's namespace. */
   | { readonly _tag: "Pvc"; readonly claim: string; readonly path: string }
 
-type Parsed = Either.Either<Destination, string>
+type Parsed = Result.Result<Destination, string>
 
 const accepted =
   "s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path, or the name of an S3 bucket"
@@ -25,12 +25,12 @@ const accepted =
 const segment = /^[A-Za-z0-9._=+-]+$/
 
 /** A normalized path, or the rule that it breaks. One final slash is ignored; other empty segments would be folders without a name. */
-const parsePath = (text: string): Either.Either<string, string> => {
+const parsePath = (text: string): Result.Result<string, string> => {
   const path = text.replace(/\/$/, "")
   const isValid = (part: string): boolean => segment.test(part) && part !== "." && part !== ".."
   return path === "" || path.split("/").every(isValid)
-    ? Either.right(path)
-    : Either.left("each part of the path must be letters, digits and . _ = + - only, and not . or ..")
+    ? Result.succeed(path)
+    : Result.fail("each part of the path must be letters, digits and . _ = + - only, and not . or ..")
 }
 
 const bucketNames = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
@@ -85,24 +85,26 @@ const schemes: { readonly [scheme: string]: Scheme } = {
 /**
  * Parses `spec.destination`.
  *
- * @returns Left: a message with the accepted forms. It never contains a possible password
+ * @returns Failure: a message with the accepted forms. It never contains a possible password
  */
 export const parse = (text: string): Parsed => {
   const refuse = (rule: string): Parsed =>
-    Either.left(`invalid destination: ${JSON.stringify(withoutSecrets(text))} (${rule})`)
+    Result.fail(`invalid destination: ${JSON.stringify(withoutSecrets(text))} (${rule})`)
   if (text.includes("@")) return refuse("must not contain a user or password, which belong in the Secret")
   const [, name = "", rest = ""] = /^([a-z0-9+]+):\/\/(.*)$/.exec(text) ?? []
   const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined
   if (scheme === undefined) {
     // The form of the tutorial: the name of a bucket.
-    return bucketNames.test(text) ? Either.right({ _tag: "S3", bucket: text, path: "" }) : refuse(`must be ${accepted}`)
+    return bucketNames.test(text)
+      ? Result.succeed({ _tag: "S3", bucket: text, path: "" })
+      : refuse(`must be ${accepted}`)
   }
   if (/[?#\s]/.test(rest)) return refuse("must not contain spaces, ? or #")
   const [, place = "", path = ""] = /^([^/]*)\/?(.*)$/.exec(rest) ?? []
   if (!scheme.pattern.test(place) || !hasPort(place)) return refuse(`the ${scheme.name} must be ${scheme.rule}`)
-  return Either.match(parsePath(path), {
-    onLeft: refuse,
-    onRight: (clean) => Either.right(scheme.make(place, clean))
+  return Result.match(parsePath(path), {
+    onFailure: refuse,
+    onSuccess: (clean) => Result.succeed(scheme.make(place, clean))
   })
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Schedule from "../schedule/Schedule.ts"
 import * as Loss from "./Loss.ts"
 import * as Retention from "./Retention.ts"
@@ -8,10 +8,10 @@ const day = 86_400_000
 const newest = Date.parse("2026-11-20T02:00:00Z")
 
 const table = (schedule: string) =>
-  Either.getOrThrowWith(Schedule.parse(schedule, { of: "shop/cart" }), ({ message }) => new Error(message))
+  Result.getOrThrowWith(Schedule.parse(schedule, { of: "shop/cart" }), ({ message }) => new Error(message))
 
 const keep = (policy: string, counts?: Retention.Counts): Loss.Keep => ({
-  policy: Either.getOrThrowWith(Retention.parse(policy), (message) => new Error(message)),
+  policy: Result.getOrThrowWith(Retention.parse(policy), (message) => new Error(message)),
   counts
 })
 

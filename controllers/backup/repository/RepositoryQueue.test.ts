@@ -13,7 +13,7 @@ test("RepositoryQueue.alone runs its effects one at a time, in order", () =>
     const { alone } = RepositoryQueue.make()
     const gate = yield* Deferred.make<void>()
     const seen: Array<string> = []
-    const first = yield* Effect.fork(
+    const first = yield* Effect.forkChild(
       alone(
         Effect.andThen(
           Deferred.await(gate),
@@ -21,11 +21,11 @@ test("RepositoryQueue.alone runs its effects one at a time, in order", () =>
         )
       )
     )
-    yield* Effect.yieldNow()
+    yield* Effect.yieldNow
     const others = yield* Effect.forEach(["second", "third"], (name) =>
-      Effect.fork(alone(Effect.sync(() => seen.push(name)))).pipe(Effect.tap(() => Effect.yieldNow()))
+      Effect.forkChild(alone(Effect.sync(() => seen.push(name)))).pipe(Effect.tap(() => Effect.yieldNow))
     )
-    yield* Effect.yieldNow()
+    yield* Effect.yieldNow
     expect(seen).toEqual([])
     yield* Deferred.succeed(gate, undefined)
     yield* Fiber.joinAll([first, ...others])
@@ -37,8 +37,8 @@ test("RepositoryQueue.alone continues after a failure, a defect and an interrupt
     const { alone } = RepositoryQueue.make()
     yield* Effect.exit(alone(Effect.fail("no")))
     yield* Effect.exit(alone(Effect.die("no")))
-    const stuck = yield* Effect.fork(alone(Effect.never))
-    yield* Effect.yieldNow()
+    const stuck = yield* Effect.forkChild(alone(Effect.never))
+    yield* Effect.yieldNow
     yield* Fiber.interrupt(stuck)
     expect(yield* Effect.exit(alone(Effect.succeed(1)))).toEqual(Exit.succeed(1))
   }).pipe(Effect.runPromise))

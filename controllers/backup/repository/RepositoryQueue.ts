@@ -9,6 +9,7 @@ import { keyString, type ObjectKey } from "@homeostat/runtime/resource/Kubernete
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 
 /** The kinds with turns. */
 export type Kind = "Backup" | "Restore"
@@ -58,7 +59,7 @@ interface Waiting {
 
 /** An empty registry. */
 export const make = (): Registry => {
-  const one = Effect.unsafeMakeSemaphore(1)
+  const one = Semaphore.makeUnsafe(1)
   /** The keys of waiting objects with their reasons, in order of arrival. */
   const waiting = { Backup: new Map<string, Waiting>(), Restore: new Map<string, Waiting>() }
   return {
@@ -99,7 +100,4 @@ export const make = (): Registry => {
 }
 
 /** The registry of a process, which Backups and Restores share. */
-export class RepositoryQueue extends Context.Reference<RepositoryQueue>()(
-  "@homeostat/backup/repository/RepositoryQueue",
-  { defaultValue: make }
-) {}
+export const RepositoryQueue = Context.Reference("@homeostat/backup/repository/RepositoryQueue", { defaultValue: make })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as Either from "effect/Either"
-import * as FastCheck from "effect/FastCheck"
+import * as Result from "effect/Result"
+import * as FastCheck from "fast-check"
 import * as Retention from "./Retention.ts"
 
 const policy = (text: string): Retention.Policy | undefined =>
-  Either.getOrThrowWith(Retention.parse(text), (message) => new Error(message))
-const refusal = (text: string) => Either.getOrUndefined(Either.flip(Retention.parse(text)))
+  Result.getOrThrowWith(Retention.parse(text), (message) => new Error(message))
+const refusal = (text: string) => Result.getOrUndefined(Result.flip(Retention.parse(text)))
 const hour = 3_600_000
 const day = 24 * hour
 
@@ -44,8 +44,8 @@ describe("A retentionPolicy", () => {
           const seconds: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
           const asked = parts.reduce((sum, [amount, unit]) => sum + amount * (seconds[unit] ?? 0), 0)
           const parsed = Retention.parse(text)
-          if (asked === 0) return expect(Either.isLeft(parsed)).toBe(true)
-          const [flag, within = "", ...more] = Retention.keepArguments(Either.getOrUndefined(parsed))
+          if (asked === 0) return expect(Result.isFailure(parsed)).toBe(true)
+          const [flag, within = "", ...more] = Retention.keepArguments(Result.getOrUndefined(parsed))
           expect([flag, more]).toEqual(["--keep-within", ["--keep-last", "3"]])
           expect(within).toMatch(/^[1-9]\d*h$/)
           expect(Number.parseInt(within, 10) * 3600).toBeGreaterThanOrEqual(asked)

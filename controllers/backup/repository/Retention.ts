@@ -6,7 +6,7 @@
  * would lose everything older, so every retention keeps the newest {@link floor} snapshots. restic has no weeks, and its `m` are months,
  * so it gets only whole hours (restic, internal/data/duration.go).
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type * as Occurrence from "../schedule/Occurrence.ts"
 
 /** A parsed policy. */
@@ -48,13 +48,13 @@ const mostHours = (100 * 366 * 86_400) / 3600
 /**
  * Parses `spec.retentionPolicy`.
  *
- * @returns undefined for an empty one: all snapshots are kept. Left: the message of the condition InvalidRetention
+ * @returns undefined for an empty one: all snapshots are kept. Failure: the message of the condition InvalidRetention
  */
-export const parse = (text: string): Either.Either<Policy | undefined, string> => {
-  if (text === "") return Either.right(undefined)
+export const parse = (text: string): Result.Result<Policy | undefined, string> => {
+  if (text === "") return Result.succeed(undefined)
   const parts = Array.from(text.matchAll(/([0-9]+)([smhdwy])/gy))
   if (parts.reduce((length, [part]) => length + part.length, 0) !== text.length) {
-    return Either.left(
+    return Result.fail(
       `invalid retentionPolicy: ${JSON.stringify(text)} (must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w)`
     )
   }
@@ -66,16 +66,16 @@ export const parse = (text: string): Either.Either<Policy | undefined, string> =
   }
   const hours = Math.ceil(seconds / 3600)
   if (hours === 0) {
-    return Either.left(
+    return Result.fail(
       `invalid retentionPolicy: ${JSON.stringify(text)} (must be longer than 0; remove it to keep every snapshot)`
     )
   }
   if (hours > mostHours) {
-    return Either.left(
+    return Result.fail(
       `invalid retentionPolicy: ${JSON.stringify(text)} (must be at most 100y; remove it to keep every snapshot)`
     )
   }
-  return Either.right({ text, hours, minutes })
+  return Result.succeed({ text, hours, minutes })
 }
 
 const flags = [

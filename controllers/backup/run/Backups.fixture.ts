@@ -2,7 +2,7 @@
 
 import type { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Backup, type BackupStatus, Status } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
@@ -34,7 +34,7 @@ export const backup = (
     readonly status?: BackupStatus
   } = {}
 ): Backup =>
-  Either.getOrThrow(
+  Result.getOrThrow(
     Backup.decode({
       apiVersion: "backup.example.com/v1",
       kind: "Backup",
@@ -57,7 +57,7 @@ export const backup = (
 
 /** Its parsed spec, which must be valid. */
 export const understood = (of: Backup): Spec.Understood =>
-  Either.getOrThrowWith(Spec.parse(of, Settings.defaults), ({ message }) => new Error(message))
+  Result.getOrThrowWith(Spec.parse(of, Settings.defaults), ({ message }) => new Error(message))
 
 /** A Job of a Backup; active unless the options say how it ended. */
 export const job = (

@@ -13,7 +13,7 @@ import * as Time from "@homeostat/runtime/resource/Time"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as EffectResult from "effect/Result"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
 import { RepositoryQueue } from "../repository/RepositoryQueue.ts"
@@ -131,7 +131,7 @@ const namespaceGoes = ({ metadata: { name, namespace } }: Backup) =>
   ).pipe(
     Effect.as(false),
     // The Job itself will fail with any other error, which is reported then.
-    Effect.catchAll((error) =>
+    Effect.catch((error) =>
       Effect.succeed(error._tag === "Forbidden" && error.causes.some(({ reason }) => reason === "NamespaceTerminating"))
     )
   )
@@ -140,13 +140,13 @@ const namespaceGoes = ({ metadata: { name, namespace } }: Backup) =>
 const waits = (backup: Backup): Effect.Effect<Obstacle | undefined, never, never> =>
   Effect.gen(function* () {
     const due = Spec.deletionTime(backup)
-    if (Either.isLeft(due)) return due.left
-    if (due.right <= (yield* Clock.currentTimeMillis)) return undefined
+    if (EffectResult.isFailure(due)) return due.failure
+    if (due.success <= (yield* Clock.currentTimeMillis)) return undefined
     // Other Backups must not wait for it.
     yield* (yield* RepositoryQueue).leave("Backup", keyOf(backup))
     return {
       reason: "DeletionPending",
-      message: `Its snapshots are deleted after ${Time.seconds(due.right)} (spec.deletionGracePeriod). To delete them now, remove that field. To keep them, set spec.deletionPolicy to Retain`
+      message: `Its snapshots are deleted after ${Time.seconds(due.success)} (spec.deletionGracePeriod). To delete them now, remove that field. To keep them, set spec.deletionPolicy to Retain`
     }
   })
 
@@ -155,14 +155,14 @@ const begin = (backup: Backup) =>
   Effect.gen(function* () {
     // The rest of the spec may be invalid.
     const known = Spec.repository(backup, yield* Settings)
-    if (Either.isLeft(known)) return known.left
-    const repository = known.right
+    if (EffectResult.isFailure(known)) return known.failure
+    const repository = known.success
     const credentials = yield* Prerequisites.credentials(backup, repository.destination)
-    if (Either.isLeft(credentials)) return credentials.left
+    if (EffectResult.isFailure(credentials)) return credentials.failure
     const place = yield* Prerequisites.repository(backup, repository.destination)
-    if (Either.isLeft(place)) return place.left
+    if (EffectResult.isFailure(place)) return place.failure
     const privileges = yield* Prerequisites.privileges(backup)
-    if (Either.isLeft(privileges)) return privileges.left
+    if (EffectResult.isFailure(privileges)) return privileges.failure
     const { name, namespace = "" } = backup.metadata
     const begun = yield* MoverJobs.begin(
       {
@@ -180,14 +180,14 @@ const begin = (backup: Backup) =>
         },
         repository,
         claims: [],
-        placement: place.right,
-        credentials: credentials.right,
+        placement: place.success,
+        credentials: credentials.success,
         annotations: {}
       },
       "Backup"
-    ).pipe(Effect.either)
-    if (Either.isRight(begun)) return undefined
-    return MoverJobs.refusalOf(begun.left) ?? (yield* begun.left)
+    ).pipe(Effect.result)
+    if (EffectResult.isSuccess(begun)) return undefined
+    return MoverJobs.refusalOf(begun.failure) ?? (yield* begun.failure)
   })
 
 /** Reports why the deletion does not continue, and a fix. Once, because the status records it. */

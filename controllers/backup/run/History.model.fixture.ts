@@ -1,7 +1,7 @@
 /** The test of the promises about snapshots in random histories of a Backup. */
 import { test as declare, expect } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import { at } from "./Backups.fixture.ts"
 import * as History from "./History.fixture.ts"
 

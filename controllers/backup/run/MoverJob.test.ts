@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Environment from "@homeostat/testkit/kubelet/Environment"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Names from "../kinds/Names.ts"
 import * as Credentials from "../repository/Credentials.ts"
 import * as Settings from "../Settings.ts"
@@ -81,7 +81,7 @@ const work = ({
     repository,
     claims: [{ name: "data", readOnly: true }],
     placement: { ...group("data"), ...placement },
-    credentials: Either.getOrThrow(
+    credentials: Result.getOrThrow(
       Credentials.mounts({
         destination: repository.destination,
         references: Credentials.references("cart", owner.spec.repository),

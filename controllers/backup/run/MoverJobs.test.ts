@@ -7,7 +7,7 @@ import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Harness from "@homeostat/testkit/Harness"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJobs from "./MoverJobs.ts"
 
@@ -37,12 +37,12 @@ describe("A new Job with the name of a deleted one", () => {
         const earlier = yield* create("shop-1")
         yield* Client.delete(Job, key("shop-1"), { propagation: "Background" })
         const { metadata } = yield* create("shop-1")
-        const outcome = yield* Effect.either(remove(earlier))
+        const outcome = yield* Effect.result(remove(earlier))
         const { items } = yield* Client.list(Job)
         expect(items.map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp])).toEqual([
           [metadata.uid, undefined]
         ])
-        expect(outcome).toMatchObject({ _tag: "Left", left: { _tag: "Conflict" } })
+        expect(outcome).toMatchObject({ _tag: "Failure", failure: { _tag: "Conflict" } })
       }))
   }
 })
@@ -62,7 +62,7 @@ test("MoverJobs.progress reads only the pods of the given Job", ({ transport }) 
       Effect.map(Transport.Transport, (next) => ({
         ...next,
         send: (request) =>
-          Effect.zipRight(
+          Effect.andThen(
             Effect.sync(() => void sent.push(request.path)),
             next.send(request)
           )

@@ -25,8 +25,8 @@ import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Names from "../kinds/Names.ts"
 import { type Kind, RepositoryQueue } from "../repository/RepositoryQueue.ts"
 import { Settings } from "../Settings.ts"
@@ -143,7 +143,7 @@ const explained = (job: Job, progress: JobProgress.Progress) => {
       return last?.note ? { ...progress, message: `${progress.message}: ${last.note}` } : progress
     }),
     // Without the permission, the message has no reason.
-    Effect.catchAll(() => Effect.succeed(progress))
+    Effect.catch(() => Effect.succeed(progress))
   )
 }
 
@@ -189,14 +189,14 @@ export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly message:
  * Starts a Job, if it is its turn.
  *
  * @param replaced a Job of the same owner that cannot run, whose place the new Job takes
- * @returns Left: the reason to wait. The end of a mover triggers the waiting object. An existing Job of the same owner and name
+ * @returns Failure: the reason to wait. The end of a mover triggers the waiting object. An existing Job of the same owner and name
  * counts as started, because an earlier attempt created it
  */
 export const begin = (
   work: MoverJob.Work,
   kind: Kind,
   replaced?: Job
-): Effect.Effect<Either.Either<Job, string>, Failure | NameTaken | NotAllowed, Client.Client | Cache.Cache> =>
+): Effect.Effect<Result.Result<Job, string>, Failure | NameTaken | NotAllowed, Client.Client | Cache.Cache> =>
   Effect.gen(function* () {
     const turns = yield* RepositoryQueue
     const key = keyOf(work.owner)
@@ -213,25 +213,25 @@ export const begin = (
         if (Option.isSome(made)) {
           const { deletionTimestamp } = made.value.metadata
           if (controllerOf(made.value)?.uid !== work.owner.metadata.uid) return yield* taken(work)
-          if (deletionTimestamp === undefined) return Either.right(made.value)
-          return Either.left<Busy>({ what: work.repository.hash, message: `Job ${work.name} is being deleted` })
+          if (deletionTimestamp === undefined) return Result.succeed(made.value)
+          return Result.fail<Busy>({ what: work.repository.hash, message: `Job ${work.name} is being deleted` })
         }
         const { owner, repository, use } = work
         const claim: Claim = { owner, use, repository: repository.hash, replaced: replaced?.metadata.uid }
         const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim)) ?? (yield* restoring(work))
-        if (busy !== undefined) return Either.left(busy)
+        if (busy !== undefined) return Result.fail(busy)
         const desired = MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }, settings)
         const informers = (yield* Cache.Cache).informers()
         // restic's locks are enough for two movers that do not change the repository itself.
         if (use !== "exclusive" || !Reservation.isNeeded(informers)) {
-          return Either.right(yield* Client.create(Job, desired))
+          return Result.succeed(yield* Client.create(Job, desired))
         }
         const started = yield* Reservation.start(desired, repository.hash, informers, yield* blockers(claim))
-        return Either.mapLeft(started, (job) => busyWith("Job", job, claim))
+        return Result.mapError(started, (job) => busyWith("Job", job, claim))
       })
     )
-    yield* Either.isLeft(begun) ? turns.wait(kind, key, begun.left.what) : turns.leave(kind, key)
-    return Either.mapLeft(begun, ({ message }) => message)
+    yield* Result.isFailure(begun) ? turns.wait(kind, key, begun.failure.what) : turns.leave(kind, key)
+    return Result.mapError(begun, ({ message }) => message)
   })
 
 /**

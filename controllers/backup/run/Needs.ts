@@ -112,7 +112,7 @@ const fraction = (uid: string): number =>
   Number.parseInt(uid.replaceAll(/[^0-9a-f]/g, "").slice(0, 8) || "0", 16) / 2 ** 32
 
 /** The registry of a process. */
-export class Needs extends Context.Reference<Needs>()("@homeostat/backup/run/Needs", { defaultValue: make }) {}
+export const Needs = Context.Reference("@homeostat/backup/run/Needs", { defaultValue: make })
 
 const need = (kind: string, namespace: string | undefined, name: string): string => `${kind} ${namespace}/${name}`
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import * as Names from "../kinds/Names.ts"
 import * as Occurrence from "../schedule/Occurrence.ts"
 import type * as Schedule from "../schedule/Schedule.ts"

@@ -21,8 +21,8 @@ import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/Ku
 import type { InvalidObject, Resource } from "@homeostat/runtime/resource/Resource"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
 import { modeOf, type Restore } from "../kinds/Restore.ts"
@@ -55,11 +55,11 @@ export const privileges = ({
   metadata: { namespace = "" },
   spec
 }: Backup | Restore): Found<void, PrivilegesRefusal> => {
-  if (spec.privileged !== true) return Effect.succeed(Either.void)
-  const refuse = (message: string) => Either.left<PrivilegesRefusal>({ reason: "PrivilegedNotAllowed", message })
+  if (spec.privileged !== true) return Effect.succeed(Result.void)
+  const refuse = (message: string) => Result.fail<PrivilegesRefusal>({ reason: "PrivilegedNotAllowed", message })
   const allowed = (found: Option.Option<Namespace>) =>
     Option.isSome(found) && found.value.metadata.annotations?.[Names.privilegedAnnotation] === "true"
-      ? Either.void
+      ? Result.void
       : refuse(
           `spec.privileged is not allowed in namespace ${namespace}: an administrator sets its annotation ${Names.privilegedAnnotation} to "true"`
         )
@@ -81,8 +81,8 @@ export const granted = ({
   metadata: { namespace = "" },
   spec: { backupNamespace = namespace }
 }: Restore): Found<void, GrantRefusal> => {
-  if (backupNamespace === namespace) return Effect.succeed(Either.void)
-  const refusal = Either.left<GrantRefusal>({
+  if (backupNamespace === namespace) return Effect.succeed(Result.void)
+  const refusal = Result.fail<GrantRefusal>({
     reason: "RestoreNotAllowed",
     message: `spec.backupNamespace is not allowed: "${backupNamespace}" (an administrator adds ${namespace} to the annotation ${Names.restoreAnnotation} of that namespace)`
   })
@@ -92,11 +92,11 @@ export const granted = ({
       onSome: ({ metadata }) => metadata.annotations?.[Names.restoreAnnotation] ?? ""
     })
     const isListed = names.split(",").some((name) => name.trim() === namespace || name.trim() === "*")
-    return isListed ? Either.void : refusal
+    return isListed ? Result.void : refusal
   }).pipe(Effect.catchTag("Forbidden", () => Effect.succeed(refusal)))
 }
 
-type Found<A, E> = Effect.Effect<Either.Either<A, E>, ApiError.ApiError, Client.Client>
+type Found<A, E> = Effect.Effect<Result.Result<A, E>, ApiError.ApiError, Client.Client>
 
 /** The current groups of claims that a Backup saves: one Job for each, in this order. */
 export const source = (
@@ -104,7 +104,7 @@ export const source = (
   destination: Destination.Destination
 ): Found<Arr.NonEmptyReadonlyArray<Placement.Group>, VolumeClaim.Refusal> =>
   Effect.map(sourceAt(namespace, spec.source), (seen) =>
-    Either.gen(function* () {
+    Result.gen(function* () {
       const claims = yield* Source.resolve(Source.parse(spec.source), seen)
       return yield* placed(claims, seen, destination, spec)
     })
@@ -125,7 +125,7 @@ export const target = (
   Effect.gen(function* () {
     const origin = yield* sourceAt(backup.metadata.namespace, backup.spec.source)
     const seen = namespace === backup.metadata.namespace ? origin : yield* volumesAt(namespace)
-    return Either.gen(function* () {
+    return Result.gen(function* () {
       const claim = yield* Target.ofRestore(spec, seen)
       const reader = readerOf(backup, origin, spec.volume ?? spec.targetPVC)
       const [group] = yield* placed([claim], seen, destination, spec, {
@@ -138,11 +138,11 @@ export const target = (
 
 /** The user who reads the files of a volume. */
 const readerOf = ({ spec }: Backup, seen: Source.Seen, volume: string | undefined): Placement.Security => {
-  const groups = Either.flatMap(Source.resolve(Source.parse(spec.source), seen), (claims) =>
+  const groups = Result.flatMap(Source.resolve(Source.parse(spec.source), seen), (claims) =>
     Placement.place({ claims, pods: seen.pods, security: spec.podSecurityContext })
   )
-  if (Either.isLeft(groups)) return { ...Placement.unknown, ...spec.podSecurityContext }
-  const group = groups.right.find(({ claims }) => claims.some(({ name }) => name === volume)) ?? groups.right[0]
+  if (Result.isFailure(groups)) return { ...Placement.unknown, ...spec.podSecurityContext }
+  const group = groups.success.find(({ claims }) => claims.some(({ name }) => name === volume)) ?? groups.success[0]
   return group.security
 }
 
@@ -152,7 +152,7 @@ export const repository = (
   destination: Destination.Destination
 ): Found<Omit<Placement.Group, "claims">, VolumeClaim.Refusal> =>
   Effect.map(sourceAt(backup.metadata.namespace, backup.spec.source), (seen) =>
-    Either.gen(function* () {
+    Result.gen(function* () {
       const security = readerOf(backup, seen, undefined)
       if (destination._tag !== "Pvc") return { node: undefined, tolerations: [], security }
       const claim = yield* Target.ofDestination(destination.claim, seen, [])
@@ -198,7 +198,7 @@ const placed = (
   { podSecurityContext }: Pick<Backup["spec"], "podSecurityContext">,
   options?: Pick<Placement.Options, "fallback" | "keepsGroup">
 ) =>
-  Either.gen(function* () {
+  Result.gen(function* () {
     return yield* Placement.place({
       claims,
       pods: seen.pods,

@@ -11,7 +11,7 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import { Job } from "@homeostat/runtime/resource/BuiltIn"
 import { type Desired, keyOf } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Names from "../kinds/Names.ts"
 import * as MoverSlots from "./MoverSlots.ts"
 
@@ -20,7 +20,7 @@ export const isNeeded = (informers: ReadonlyArray<Cache.Informer>): boolean =>
   informers.some(({ labelSelector, resource }) => MoverSlots.isKind(resource, "Backup") && labelSelector !== undefined)
 
 /**
- * Creates and starts a Job. Left: the Job of another manager that came first.
+ * Creates and starts a Job. Failure: the Job of another manager that came first.
  *
  * @param repository the hash of the repository
  * @param blocks whether another unfinished Job keeps this one from starting
@@ -51,9 +51,9 @@ export const start = (
         const rival = items.find((job) => job.metadata.uid !== uid && MoverSlots.works(job) && blocks(job))
         if (rival !== undefined) {
           yield* release
-          return Either.left(rival)
+          return Result.fail(rival)
         }
       }
-      return Either.right(yield* Client.patch(Job, keyOf(reserved), Patch.merge({ spec: { suspend: false } })))
+      return Result.succeed(yield* Client.patch(Job, keyOf(reserved), Patch.merge({ spec: { suspend: false } })))
     }).pipe(Effect.onError(() => release))
   })

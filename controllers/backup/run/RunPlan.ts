@@ -233,7 +233,7 @@ export const part = (
 ): Part | undefined => {
   const left = groups.flatMap((group) => {
     const claims = group.claims.filter(({ name }) => remaining === undefined || remaining.includes(name))
-    return Arr.isNonEmptyReadonlyArray(claims) ? [{ ...group, claims }] : []
+    return Arr.isReadonlyArrayNonEmpty(claims) ? [{ ...group, claims }] : []
   })
   const [group, ...others] = left
   return group && { group, later: others.flatMap(({ claims }) => claims.map(({ name }) => name)) }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Destination from "../repository/Destination.ts"
 import * as Settings from "../Settings.ts"
 import { backup, understood } from "./Backups.fixture.ts"
@@ -7,7 +7,7 @@ import * as Spec from "./Spec.ts"
 
 const day = 86_400_000
 const refused = (spec: Parameters<typeof backup>[0]) =>
-  Either.getOrThrow(Either.flip(Spec.parse(backup(spec), Settings.defaults)))
+  Result.getOrThrow(Result.flip(Spec.parse(backup(spec), Settings.defaults)))
 
 describe("Spec.parse rejects", () => {
   for (const [field, value, reason, text] of [
@@ -26,8 +26,8 @@ describe("Spec.parse rejects", () => {
     test(`${field} ${value}: ${reason}`, () => {
       // Like an object from before the rules, because the API server rejects most of these.
       const of = backup()
-      const refusal = Either.getOrThrow(
-        Either.flip(Spec.parse({ ...of, spec: { ...of.spec, [field]: value } }, Settings.defaults))
+      const refusal = Result.getOrThrow(
+        Result.flip(Spec.parse({ ...of, spec: { ...of.spec, [field]: value } }, Settings.defaults))
       )
       expect(refusal.reason).toBe(reason)
       expect(refusal.message).toContain(text)
@@ -68,18 +68,18 @@ describe("A Backup without a destination", () => {
   const { destination: _, ...spec } = backup().spec
   const without = { ...backup(), spec }
   const defaults = Settings.of({
-    destination: Either.getOrThrow(Destination.parse("s3://company/backups")),
+    destination: Result.getOrThrow(Destination.parse("s3://company/backups")),
     endpoint: "minio.example.com:9000"
   })
 
   test("uses its own path in the default destination of the manager", () => {
-    expect(Either.getOrThrow(Spec.parse(without, defaults)).repository.url).toBe(
+    expect(Result.getOrThrow(Spec.parse(without, defaults)).repository.url).toBe(
       "s3:minio.example.com:9000/company/backups/shop/cart"
     )
   })
 
   test("is rejected if the manager has no default destination", () => {
-    expect(Either.getOrThrow(Either.flip(Spec.parse(without, Settings.defaults)))).toEqual({
+    expect(Result.getOrThrow(Result.flip(Spec.parse(without, Settings.defaults)))).toEqual({
       reason: "InvalidDestination",
       message: "spec.destination is required: the manager has no HOMEOSTAT_BACKUP_DESTINATION"
     })
@@ -87,6 +87,6 @@ describe("A Backup without a destination", () => {
 
   test("uses the default endpoint only with the default destination", () => {
     const named = { ...without, spec: { ...spec, destination: "s3://own" } }
-    expect(Either.getOrThrow(Spec.parse(named, defaults)).repository.url).toBe("s3:s3.amazonaws.com/own/shop/cart")
+    expect(Result.getOrThrow(Spec.parse(named, defaults)).repository.url).toBe("s3:s3.amazonaws.com/own/shop/cart")
   })
 })

@@ -5,7 +5,7 @@
 import * as Bounded from "@homeostat/runtime/resource/Bounded"
 import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Arr from "effect/Array"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Destination from "../repository/Destination.ts"
 import * as Repository from "../repository/Repository.ts"
@@ -43,18 +43,18 @@ const hour = 3_600_000
 export type Defaults = Pick<Values, "destination" | "endpoint">
 
 /** The repository of a Backup. */
-export const repository = (backup: Backup, defaults: Defaults): Either.Either<Repository.Repository, Refusal> => {
+export const repository = (backup: Backup, defaults: Defaults): Result.Result<Repository.Repository, Refusal> => {
   const { destination } = backup.spec
   const refuse = (message: string): Refusal => ({ reason: "InvalidDestination", message })
   if (destination !== undefined) {
-    return Either.mapBoth(Destination.parse(destination), {
-      onLeft: refuse,
-      onRight: (found) => Repository.of(backup, found)
+    return Result.mapBoth(Destination.parse(destination), {
+      onFailure: refuse,
+      onSuccess: (found) => Repository.of(backup, found)
     })
   }
   return defaults.destination === undefined
-    ? Either.left(refuse("spec.destination is required: the manager has no HOMEOSTAT_BACKUP_DESTINATION"))
-    : Either.right(Repository.of(backup, defaults.destination, defaults.endpoint))
+    ? Result.fail(refuse("spec.destination is required: the manager has no HOMEOSTAT_BACKUP_DESTINATION"))
+    : Result.succeed(Repository.of(backup, defaults.destination, defaults.endpoint))
 }
 
 /** The gaps of schedules. The search takes a millisecond, and most Backups of a cluster have the same schedules. */
@@ -68,14 +68,14 @@ const gapsOf = ({ cron, effective }: Schedule.Timetable): Occurrence.Gaps | unde
 /** The parts of a spec, each with its own error. The order is that of their importance. */
 const parts = (backup: Backup, defaults: Defaults) => {
   const { spec } = backup
-  const table: Either.Either<Schedule.Timetable | undefined, Refusal> =
+  const table: Result.Result<Schedule.Timetable | undefined, Refusal> =
     spec.schedule === undefined
-      ? Either.right(undefined)
+      ? Result.succeed(undefined)
       : Schedule.parse(spec.schedule, { of: keyString(keyOf(backup)), timeZone: spec.timeZone })
   return {
     repository: repository(backup, defaults),
     table,
-    policy: Either.mapLeft(Retention.parse(spec.retentionPolicy ?? ""), refusal),
+    policy: Result.mapError(Retention.parse(spec.retentionPolicy ?? ""), refusal),
     pruneInterval: interval("pruneInterval", spec.pruneInterval),
     checkInterval: interval("checkInterval", spec.checkInterval)
   }
@@ -83,14 +83,14 @@ const parts = (backup: Backup, defaults: Defaults) => {
 
 /** The error of each part of a spec, also of `deletionGracePeriod`, which only a deletion reads. Empty for a valid spec. */
 export const refusals = (backup: Backup, defaults: Defaults): ReadonlyArray<Refusal> =>
-  Arr.getLefts<ReadonlyArray<Either.Either<unknown, Refusal>>>([
+  Arr.getFailures<ReadonlyArray<Result.Result<unknown, Refusal>>>([
     ...Object.values(parts(backup, defaults)),
     deletionTime(backup)
   ])
 
-/** Parses a spec. Left: its first error. */
-export const parse = (backup: Backup, defaults: Defaults): Either.Either<Understood, Refusal> =>
-  Either.map(Either.all(parts(backup, defaults)), ({ checkInterval, policy, pruneInterval, repository, table }) => {
+/** Parses a spec. Failure: its first error. */
+export const parse = (backup: Backup, defaults: Defaults): Result.Result<Understood, Refusal> =>
+  Result.map(Result.all(parts(backup, defaults)), ({ checkInterval, policy, pruneInterval, repository, table }) => {
     const between = table && gapsOf(table)
     const counts = backup.spec.retention
     return {
@@ -107,29 +107,29 @@ export const parse = (backup: Backup, defaults: Defaults): Either.Either<Underst
   })
 
 /** The same for a spec that may be invalid, because a run can end meanwhile: a shorter pause then holds too. */
-export const longestPause = (backup: Backup, parsed: Either.Either<Understood, Refusal>): number | undefined =>
-  Either.match(parsed, {
-    onLeft: () =>
-      Either.match(Retention.parse(backup.spec.retentionPolicy ?? ""), {
-        onLeft: () => 0,
-        onRight: (policy) => policy && policy.hours * hour
+export const longestPause = (backup: Backup, parsed: Result.Result<Understood, Refusal>): number | undefined =>
+  Result.match(parsed, {
+    onFailure: () =>
+      Result.match(Retention.parse(backup.spec.retentionPolicy ?? ""), {
+        onFailure: () => 0,
+        onSuccess: (policy) => policy && policy.hours * hour
       }),
-    onRight: (understood) => understood.longestPause
+    onSuccess: (understood) => understood.longestPause
   })
 
 const refusal = (message: string): Refusal => ({ reason: "InvalidRetention", message })
 
 /** When the snapshots of a deleted Backup may be deleted, in epoch milliseconds. */
-export const deletionTime = ({ metadata, spec }: Backup): Either.Either<number, Refusal> => {
+export const deletionTime = ({ metadata, spec }: Backup): Result.Result<number, Refusal> => {
   const at = Date.parse(metadata.deletionTimestamp ?? metadata.creationTimestamp)
   return spec.deletionGracePeriod === undefined
-    ? Either.right(at)
-    : Either.map(interval("deletionGracePeriod", spec.deletionGracePeriod), (millis) => at + millis)
+    ? Result.succeed(at)
+    : Result.map(interval("deletionGracePeriod", spec.deletionGracePeriod), (millis) => at + millis)
 }
 
 /** In the grammar of retentionPolicy, also rounded up to whole hours. Milliseconds. */
-const interval = (field: string, text: string): Either.Either<number, Refusal> =>
-  Either.mapBoth(Retention.parse(text), {
-    onLeft: () => refusal(`invalid ${field}: ${JSON.stringify(text)} (must be 1h to 100y, such as 7d)`),
-    onRight: (policy) => (policy?.hours ?? 0) * hour
+const interval = (field: string, text: string): Result.Result<number, Refusal> =>
+  Result.mapBoth(Retention.parse(text), {
+    onFailure: () => refusal(`invalid ${field}: ${JSON.stringify(text)} (must be 1h to 100y, such as 7d)`),
+    onSuccess: (policy) => (policy?.hours ?? 0) * hour
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import type { Backup, BackupStatus } from "../kinds/Backup.ts"
 import { accepted, at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
 import * as Outcome from "./Outcome.ts"

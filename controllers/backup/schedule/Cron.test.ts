@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Cron from "./Cron.ts"
 
-const fields = (schedule: string, of = "shop/cart") => Either.getOrUndefined(Cron.parse(schedule, of))?.cron
-const effective = (schedule: string, of = "shop/cart") => Either.getOrUndefined(Cron.parse(schedule, of))?.effective
-const refusal = (schedule: string) => Either.getOrUndefined(Either.flip(Cron.parse(schedule, "shop/cart")))
+const fields = (schedule: string, of = "shop/cart") => Result.getOrUndefined(Cron.parse(schedule, of))?.cron
+const effective = (schedule: string, of = "shop/cart") => Result.getOrUndefined(Cron.parse(schedule, of))?.effective
+const refusal = (schedule: string) => Result.getOrUndefined(Result.flip(Cron.parse(schedule, "shop/cart")))
 
 describe("Cron.parse reads five fields", () => {
   const all = {

@@ -5,7 +5,7 @@
  * It parses like `ParseStandard` of robfig/cron v3 (github.com/robfig/cron, parser.go), but rejects texts that robfig reads
  * differently than they look: `*-5` (equal to `*`), `+5`, a field of only commas, `@every` with zero or less.
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 
 /** The matching minutes, hours, days and months. Each list is sorted, without duplicates and never empty. */
 export interface Fields {
@@ -81,29 +81,29 @@ const randomSuffix = "-random"
  * Parses a schedule.
  *
  * @param of the owner, such as `shop/cart`: the seed of `-random`, so that the result is always the same
- * @returns Left: a message with the field and what is accepted
+ * @returns Failure: a message with the field and what is accepted
  */
-export const parse = (text: string, of: string): Either.Either<Parsed, string> => {
+export const parse = (text: string, of: string): Result.Result<Parsed, string> => {
   const schedule = text.trim()
   if (/^(CRON_)?TZ=/.test(schedule)) {
-    return Either.left(`invalid schedule: ${quote(text)} (must not have a time zone; use timeZone)`)
+    return Result.fail(`invalid schedule: ${quote(text)} (must not have a time zone; use timeZone)`)
   }
   if (!schedule.startsWith("@")) {
-    return Either.map(parseFields(schedule), (cron) => ({ cron, effective: schedule }))
+    return Result.map(parseFields(schedule), (cron) => ({ cron, effective: schedule }))
   }
   if (/^@every\s/.test(schedule)) {
-    return Either.map(parseEvery(schedule), (cron) => ({ cron, effective: schedule }))
+    return Result.map(parseEvery(schedule), (cron) => ({ cron, effective: schedule }))
   }
   const random = schedule.endsWith(randomSuffix)
   const nickname = random ? schedule.slice(0, -randomSuffix.length) : schedule
   const fields = nicknames[nickname]
   if (fields === undefined) {
-    return Either.left(
+    return Result.fail(
       `invalid schedule: ${quote(text)} (must be one of ${Object.keys(nicknames).join(", ")}, with or without ${randomSuffix}, or @every with a duration such as @every 6h)`
     )
   }
   const effective = random ? drawn(fields, of) : fields
-  return Either.map(parseFields(effective), (cron) => ({ cron, effective: random ? effective : schedule }))
+  return Result.map(parseFields(effective), (cron) => ({ cron, effective: random ? effective : schedule }))
 }
 
 /**
@@ -122,7 +122,7 @@ const drawn = (fields: string, of: string): string => {
     .join(" ")
 }
 
-const parseFields = (schedule: string): Either.Either<Fields, string> => {
+const parseFields = (schedule: string): Result.Result<Fields, string> => {
   const texts = schedule === "" ? [] : schedule.split(/\s+/)
   const [minutes, hours, daysOfMonth, months, daysOfWeek, ...more] = texts
   if (
@@ -134,11 +134,11 @@ const parseFields = (schedule: string): Either.Either<Fields, string> => {
     more.length > 0
   ) {
     const seconds = texts.length === 6 ? " without seconds" : ""
-    return Either.left(
+    return Result.fail(
       `invalid schedule: ${quote(schedule)} (must have five fields${seconds}: ${order}, such as "0 2 * * *" for 02:00 each day)`
     )
   }
-  return Either.gen(function* () {
+  return Result.gen(function* () {
     const days = yield* parseField(daysOfMonth, dayOfMonth)
     const weekdays = yield* parseField(daysOfWeek, dayOfWeek)
     return {
@@ -150,7 +150,7 @@ const parseFields = (schedule: string): Either.Either<Fields, string> => {
       daysOfWeek: weekdays.values,
       bothDays: days.star || weekdays.star
     }
-  }).pipe(Either.mapLeft((problem) => `invalid schedule: ${quote(schedule)} (${problem})`))
+  }).pipe(Result.mapError((problem) => `invalid schedule: ${quote(schedule)} (${problem})`))
 }
 
 interface Values {
@@ -158,20 +158,20 @@ interface Values {
   readonly star: boolean
 }
 
-const parseField = (text: string, field: Field): Either.Either<Values, string> => {
+const parseField = (text: string, field: Field): Result.Result<Values, string> => {
   const found = new Set<number>()
   let star = false
   // Two commas in a row are one, as in robfig.
   const ranges = text.split(",").filter((range) => range !== "")
-  if (ranges.length === 0) return Either.left(`${field.name} ${quote(text)} ${accepted(field)}`)
+  if (ranges.length === 0) return Result.fail(`${field.name} ${quote(text)} ${accepted(field)}`)
   for (const expression of ranges) {
     const range = parseRange(expression, field)
-    if (Either.isLeft(range)) return Either.left(range.left)
-    const { from, to, step } = range.right
-    star ||= range.right.star
+    if (Result.isFailure(range)) return Result.fail(range.failure)
+    const { from, to, step } = range.success
+    star ||= range.success.star
     for (let value = from; value <= to; value += step) found.add(value)
   }
-  return Either.right({ values: [...found].sort((left, right) => left - right), star })
+  return Result.succeed({ values: [...found].sort((left, right) => left - right), star })
 }
 
 interface Range {
@@ -181,8 +181,8 @@ interface Range {
   readonly star: boolean
 }
 
-const parseRange = (text: string, field: Field): Either.Either<Range, string> => {
-  const refuse = (problem: string) => Either.left(`${field.name} ${quote(text)} ${problem}`)
+const parseRange = (text: string, field: Field): Result.Result<Range, string> => {
+  const refuse = (problem: string) => Result.fail(`${field.name} ${quote(text)} ${problem}`)
   const parts = /^([^/-]*)(?:-([^/-]*))?(?:\/([^/-]*))?$/.exec(text)
   if (parts === null) return refuse(accepted(field))
   const [, low = "", high, stride] = parts
@@ -203,7 +203,7 @@ const parseRange = (text: string, field: Field): Either.Either<Range, string> =>
     return refuse(`must not end before it begins; write ${from}-${field.max},${field.min}-${to}`)
   }
   // With a step, robfig does not treat it as a star, so the other field of days also matches alone.
-  return Either.right({ from, to, step, star: star && step === 1 })
+  return Result.succeed({ from, to, step, star: star && step === 1 })
 }
 
 const numberOf = (text: string, field: Field): number | undefined => {
@@ -233,10 +233,10 @@ const units: { readonly [unit: string]: number } = {
 const longestHours = 2_562_047
 
 /** Go's durations, rounded down to whole seconds, at least one, as in robfig. */
-const parseEvery = (schedule: string): Either.Either<Every, string> => {
+const parseEvery = (schedule: string): Result.Result<Every, string> => {
   const text = schedule.replace(/^@every\s+/, "")
   const refuse = (problem: string) =>
-    Either.left(`invalid schedule: ${quote(schedule)} (${problem}, such as @every 6h or @every 1h30m)`)
+    Result.fail(`invalid schedule: ${quote(schedule)} (${problem}, such as @every 6h or @every 1h30m)`)
   const parts = Array.from(text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy))
   if (text === "" || parts.reduce((length, [part]) => length + part.length, 0) !== text.length) {
     return refuse(`must have a duration in hours, minutes and seconds`)
@@ -247,7 +247,7 @@ const parseEvery = (schedule: string): Either.Either<Every, string> => {
   }
   if (millis === 0) return refuse("must be longer than 0")
   if (millis > longestHours * 3_600_000) return refuse(`must be at most ${longestHours}h`)
-  return Either.right({ _tag: "Every", millis: Math.max(1000, Math.floor(millis / 1000) * 1000) })
+  return Result.succeed({ _tag: "Every", millis: Math.max(1000, Math.floor(millis / 1000) * 1000) })
 }
 
 const quote = (text: string): string => JSON.stringify(text)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as Either from "effect/Either"
-import * as FastCheck from "effect/FastCheck"
+import * as Result from "effect/Result"
+import * as FastCheck from "fast-check"
 import * as Cron from "./Cron.ts"
 import vectors from "./cron-vectors.fixture.json"
 import * as Occurrence from "./Occurrence.ts"
@@ -11,9 +11,9 @@ const at = (text: string): number => Date.parse(text)
 const iso = (millis: number | undefined): string =>
   millis === undefined ? "never" : new Date(millis).toISOString().replace(".000Z", "Z")
 const cron = (schedule: string): Cron.Cron =>
-  Either.getOrThrowWith(Cron.parse(schedule, "shop/cart"), (message) => new Error(message)).cron
+  Result.getOrThrowWith(Cron.parse(schedule, "shop/cart"), (message) => new Error(message)).cron
 const zone = (name: string): TimeZone.TimeZone =>
-  Either.getOrThrowWith(TimeZone.find(name), (message) => new Error(message))
+  Result.getOrThrowWith(TimeZone.find(name), (message) => new Error(message))
 const nexts = (schedule: string, name: string, after: string, count: number): ReadonlyArray<string> => {
   const found: Array<string> = []
   let moment: number | undefined = at(after)
@@ -31,7 +31,7 @@ describe("Occurrence.next returns the times of robfig/cron for", () => {
   for (const { Spec, TZ, After, Next, Err } of vectors.next) {
     test(`${JSON.stringify(Spec)} in ${TZ || "UTC"} after ${After}`, () => {
       if (Err === "") expect(nexts(Spec, TZ || "UTC", After, Next?.length ?? 0)).toEqual(Next ?? [])
-      else expect(Either.isLeft(Cron.parse(Spec, "a/b")) || Either.isLeft(TimeZone.find(TZ || "UTC"))).toBe(true)
+      else expect(Result.isFailure(Cron.parse(Spec, "a/b")) || Result.isFailure(TimeZone.find(TZ || "UTC"))).toBe(true)
     })
   }
 })
@@ -217,7 +217,7 @@ describe("Occurrence.gaps returns the shortest and longest gap of", () => {
 
 describe("TimeZone.find", () => {
   for (const name of ["+02:00", "Local", "", "Nope/Zone", "Europe/Berlin "]) {
-    test(`rejects ${JSON.stringify(name)}`, () => expect(Either.isLeft(TimeZone.find(name))).toBe(true))
+    test(`rejects ${JSON.stringify(name)}`, () => expect(Result.isFailure(TimeZone.find(name))).toBe(true))
   }
   test("returns a zone with the offset of each moment, to the millisecond", () => {
     const lordHowe = zone("Australia/Lord_Howe")

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as Either from "effect/Either"
-import * as FastCheck from "effect/FastCheck"
+import * as Result from "effect/Result"
+import * as FastCheck from "fast-check"
 import vectors from "./cron-vectors.fixture.json"
 import * as Schedule from "./Schedule.ts"
 
@@ -12,7 +12,7 @@ const hour = 3_600_000
 const day = 24 * hour
 
 const table = (schedule: string, timeZone?: string): Schedule.Timetable =>
-  Either.getOrThrowWith(Schedule.parse(schedule, { of: "shop/cart", timeZone }), ({ message }) => new Error(message))
+  Result.getOrThrowWith(Schedule.parse(schedule, { of: "shop/cart", timeZone }), ({ message }) => new Error(message))
 
 const daily = table("0 2 * * *")
 const spec = (over: Partial<Schedule.Spec> = {}): Schedule.Spec => ({
@@ -35,7 +35,7 @@ describe("Schedule.mostRecent counts missed runs as the CronJob controller does 
     const { Spec, LastSchedule, Created, Now, Deadline } = vector
     test(`${Spec} since ${LastSchedule || Created}, at ${Now}, deadline ${Deadline}`, () => {
       if (vector.Err !== "") {
-        expect(Either.isLeft(Schedule.parse(Spec, { of: "a/b" }))).toBe(true)
+        expect(Result.isFailure(Schedule.parse(Spec, { of: "a/b" }))).toBe(true)
         return
       }
       const timetable = table(Spec, vector.TZ || undefined)
@@ -59,14 +59,14 @@ describe("Schedule.mostRecent counts missed runs as the CronJob controller does 
 describe("Schedule.parse", () => {
   test("rejects an invalid schedule with InvalidSchedule", () =>
     expect(Schedule.parse("61 * * * *", { of: "a/b" })).toEqual(
-      Either.left({
+      Result.fail({
         reason: "InvalidSchedule",
         message: 'invalid schedule: "61 * * * *" (minute "61" must be 0 to 59, as * or 1,2 or 1-5 or */2)'
       })
     ))
   test("rejects a schedule that never runs with InvalidSchedule", () =>
     expect(Schedule.parse("0 0 30,31 feb *", { of: "a/b" })).toEqual(
-      Either.left({
+      Result.fail({
         reason: "InvalidSchedule",
         message: 'invalid schedule: "0 0 30,31 feb *" (must have a day of month that occurs in one of its months)'
       })
@@ -75,11 +75,11 @@ describe("Schedule.parse", () => {
     expect(iso(Schedule.following(table("0 0 29 2 *"), at("2026-11-20T00:00:00Z"), at("2026-11-20T00:00:00Z")))).toBe(
       "2028-02-29T00:00:00Z"
     )
-    expect(Either.isRight(Schedule.parse("0 0 31 2 1", { of: "a/b" }))).toBe(true)
+    expect(Result.isSuccess(Schedule.parse("0 0 31 2 1", { of: "a/b" }))).toBe(true)
   })
   test("rejects an unknown time zone with UnknownTimeZone", () =>
     expect(Schedule.parse("@daily", { of: "a/b", timeZone: "Berlin" })).toEqual(
-      Either.left({
+      Result.fail({
         reason: "UnknownTimeZone",
         message:
           'unknown timeZone: "Berlin" (must be a name of the IANA database, such as Europe/Berlin; the default is UTC)'

@@ -12,7 +12,7 @@
  * The caller writes `lastScheduleTime` and `missed` to the status. It names the Job of a run by its `at`, so no run starts twice. It
  * decides again after `wakeAfter` and at each change, and reads the wall clock each time.
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Cron from "./Cron.ts"
 import * as Occurrence from "./Occurrence.ts"
 import * as TimeZone from "./TimeZone.ts"
@@ -39,18 +39,18 @@ export interface Refusal {
 export const parse = (
   schedule: string,
   options: { readonly of: string; readonly timeZone?: string | undefined }
-): Either.Either<Timetable, Refusal> =>
-  Either.gen(function* () {
-    const { cron, effective } = yield* Either.mapLeft(Cron.parse(schedule, options.of), invalid)
+): Result.Result<Timetable, Refusal> =>
+  Result.gen(function* () {
+    const { cron, effective } = yield* Result.mapError(Cron.parse(schedule, options.of), invalid)
     const zone =
       options.timeZone === undefined
         ? TimeZone.utc
-        : yield* Either.mapLeft(
+        : yield* Result.mapError(
             TimeZone.find(options.timeZone),
             (message): Refusal => ({ reason: "UnknownTimeZone", message })
           )
     return Occurrence.isNever(cron)
-      ? yield* Either.left(
+      ? yield* Result.fail(
           invalid(
             `invalid schedule: ${JSON.stringify(schedule)} (must have a day of month that occurs in one of its months)`
           )

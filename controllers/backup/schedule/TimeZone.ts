@@ -1,5 +1,5 @@
 /** The local time in a time zone, from the time zone database in the program (`Intl`). Pure. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 
 /** A time zone. */
 export interface TimeZone {
@@ -19,25 +19,25 @@ const mostKnown = 1000
 /**
  * The zone with this name.
  *
- * @returns Left: a message with a suggested name
+ * @returns Failure: a message with a suggested name
  */
-export const find = (name: string): Either.Either<TimeZone, string> => {
+export const find = (name: string): Result.Result<TimeZone, string> => {
   const before = known.get(name)
-  if (before !== undefined) return Either.right(before)
+  if (before !== undefined) return Result.succeed(before)
   // Intl accepts offsets such as +02:00 too; they have no daylight saving, and CronJobs reject them.
   const format = /^[A-Za-z]/.test(name) ? formatOf(name) : undefined
   if (format === undefined) {
     const meant = Intl.supportedValuesOf("timeZone").find((zone) =>
       zone.toLowerCase().endsWith(`/${name.trim().toLowerCase().replaceAll(" ", "_")}`)
     )
-    return Either.left(
+    return Result.fail(
       `unknown timeZone: ${JSON.stringify(name)} (must be a name of the IANA database, such as ${meant ?? "Europe/Berlin"}; the default is UTC)`
     )
   }
   const zone: TimeZone = { name, offset: (at) => offsetOf(format, at) }
   // Names differ in upper and lower case, so many spellings must not fill the memory.
   if (known.size < mostKnown) known.set(name, zone)
-  return Either.right(zone)
+  return Result.succeed(zone)
 }
 
 const formatOf = (timeZone: string): Intl.DateTimeFormat | undefined => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import { claim, pod, podSpec } from "./Claims.fixture.ts"
 import * as Placement from "./Placement.ts"
 import type * as Usage from "./Usage.ts"
@@ -15,7 +15,7 @@ const part = (name: string, together: string, template?: Usage.User) =>
 const shared = (name: string) => volume(name, "ReadWriteMany")
 
 const place = (options: Omit<Placement.Options, "pods"> & Partial<Placement.Options>) =>
-  Either.getOrThrowWith(Placement.place({ pods: [], ...options }), ({ message }) => new Error(message))
+  Result.getOrThrowWith(Placement.place({ pods: [], ...options }), ({ message }) => new Error(message))
 
 /** Each group as its node and its claims. */
 const places = (options: Parameters<typeof place>[0]) =>
@@ -243,7 +243,7 @@ describe("A destination volume", () => {
   test("is rejected if a saved volume is in use on another node", () => {
     const pods = [using("r", "repo", { node: "node-r" }), using("b", "y", { node: "node-b" })]
     expect(Placement.place({ claims, destination: volume("repo"), pods })).toEqual(
-      Either.left({
+      Result.fail({
         reason: "VolumeInUse",
         message:
           "PersistentVolumeClaim y is in use on node node-b, and PersistentVolumeClaim repo of spec.destination on node node-r. No pod can mount both (run their pods on one node, or keep the repository in a volume of its own)"

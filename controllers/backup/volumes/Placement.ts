@@ -9,8 +9,8 @@
  */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Arr from "effect/Array"
-import * as Either from "effect/Either"
 import * as Order from "effect/Order"
+import * as Result from "effect/Result"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Usage from "./Usage.ts"
 import * as VolumeClaim from "./VolumeClaim.ts"
@@ -63,22 +63,22 @@ export const place = ({
   keepsGroup = false,
   pods,
   security
-}: Options): Either.Either<Arr.NonEmptyReadonlyArray<Group>, VolumeClaim.Refusal> => {
+}: Options): Result.Result<Arr.NonEmptyReadonlyArray<Group>, VolumeClaim.Refusal> => {
   const found = Arr.map(claims, (claim) => look(claim, pods))
   const groups = Arr.map(together(found, fallback, security), groupOf)
-  if (destination === undefined) return Either.right(groups)
+  if (destination === undefined) return Result.succeed(groups)
   const repository = look(destination, pods)
   const apart = found.find(
     ({ node }) => node !== undefined && repository.node !== undefined && node !== repository.node
   )
   return apart === undefined
-    ? Either.right(
+    ? Result.succeed(
         Arr.map(groups, (group) => ({
           ...group,
           ...beside(repository, group, keepsGroup || security?.fsGroup !== undefined)
         }))
       )
-    : Either.left({
+    : Result.fail({
         reason: "VolumeInUse",
         message: `${VolumeClaim.nameOf(apart.claim.name)} is in use on node ${apart.node}, and ${VolumeClaim.nameOf(destination.name)} of spec.destination on node ${repository.node}. No pod can mount both (run their pods on one node, or keep the repository in a volume of its own)`
       })
@@ -139,7 +139,7 @@ const together = (
     })
   )
   const key = ({ location, security }: Placed) => `${location} ${JSON.stringify(security)}`
-  return Arr.groupWith(Arr.sort(placed, Order.mapInput(Order.string, key)), (a, b) => key(a) === key(b))
+  return Arr.groupWith(Arr.sort(placed, Order.mapInput(Order.String, key)), (a, b) => key(a) === key(b))
 }
 
 /** Undefined: the same as the other claims. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import { claim, deployment, pod, podSpec, statefulSet } from "./Claims.fixture.ts"
 import * as Source from "./Source.ts"
 import type * as VolumeClaim from "./VolumeClaim.ts"
@@ -14,8 +14,8 @@ const seen = (some: Partial<Source.Seen>): Source.Seen => ({
 
 const resolve = (source: string, some: Partial<Source.Seen>) => Source.resolve(Source.parse(source), seen(some))
 const names = (source: string, some: Partial<Source.Seen>) =>
-  Either.getOrThrowWith(resolve(source, some), ({ message }) => new Error(message)).map(({ name }) => name)
-const refusal = (source: string, some: Partial<Source.Seen>) => Either.getOrThrow(Either.flip(resolve(source, some)))
+  Result.getOrThrowWith(resolve(source, some), ({ message }) => new Error(message)).map(({ name }) => name)
+const refusal = (source: string, some: Partial<Source.Seen>) => Result.getOrThrow(Result.flip(resolve(source, some)))
 
 describe("Source.parse reads", () => {
   const table: ReadonlyArray<readonly [string, Source.Reference]> = [
@@ -108,7 +108,7 @@ describe("Source.resolve", () => {
     const claims = ["data-db-0", "data-db-1", "wal-db-0", "wal-db-1", "shared"].map((name) => claim(name))
     const resolved = resolve("db", { statefulSet: statefulSet("db", ["data", "wal"], { spec, replicas: 2 }), claims })
     expect(
-      Either.getOrThrow(resolved).map(({ name, together, template }) => [name, together, template?.volume])
+      Result.getOrThrow(resolved).map(({ name, together, template }) => [name, together, template?.volume])
     ).toEqual([
       ["data-db-0", "db-0", "data"],
       ["data-db-1", "db-1", "data"],
@@ -124,7 +124,7 @@ describe("Source.resolve", () => {
       pods: [pod("web-5d9-a", spec, { replicaSet: "web-5d9" })],
       claims: ["web-5d9-a-one", "web-5d9-a-two"].map((name) => claim(name, { pod: "web-5d9-a" }))
     })
-    expect(Either.getOrThrow(resolved).map(({ together }) => together)).toEqual(["web-5d9-a", "web-5d9-a"])
+    expect(Result.getOrThrow(resolved).map(({ together }) => together)).toEqual(["web-5d9-a", "web-5d9-a"])
   })
 })
 

@@ -7,7 +7,7 @@
 import type { Deployment, PersistentVolumeClaim, Pod, StatefulSet } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Arr from "effect/Array"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Usage from "./Usage.ts"
 import * as VolumeClaim from "./VolumeClaim.ts"
 
@@ -46,14 +46,14 @@ export interface Seen {
   readonly pods: ReadonlyArray<Pod>
 }
 
-type Resolved = Either.Either<Arr.NonEmptyReadonlyArray<VolumeClaim.VolumeClaim>, VolumeClaim.Refusal>
+type Resolved = Result.Result<Arr.NonEmptyReadonlyArray<VolumeClaim.VolumeClaim>, VolumeClaim.Refusal>
 
 /** The claims to save, without duplicates, sorted by name. */
 export const resolve = (reference: Reference, seen: Seen): Resolved =>
-  Either.gen(function* () {
+  Result.gen(function* () {
     const kind = yield* choose(reference, seen)
     const wanted = yield* candidates(kind, reference.name, seen)
-    return yield* Either.all(Arr.map(wanted, (candidate) => accept(candidate, seen)))
+    return yield* Result.all(Arr.map(wanted, (candidate) => accept(candidate, seen)))
   })
 
 /** The name of a claim that may not exist. */
@@ -64,7 +64,7 @@ interface Candidate extends Pick<VolumeClaim.VolumeClaim, "name" | "together" | 
 
 const recreate = "recreate the Backup with another spec.source"
 
-const choose = ({ kind, name }: Reference, seen: Seen): Either.Either<Kind, VolumeClaim.Refusal> => {
+const choose = ({ kind, name }: Reference, seen: Seen): Result.Result<Kind, VolumeClaim.Refusal> => {
   const exists: { readonly [kind in Kind]: boolean } = {
     pvc: seen.claims.some(({ metadata }) => metadata.name === name),
     deployment: seen.deployment !== undefined,
@@ -87,13 +87,13 @@ const choose = ({ kind, name }: Reference, seen: Seen): Either.Either<Kind, Volu
       `ambiguous spec.source: ${name} (recreate the Backup with ${fitting.map((one) => `${one}/${name}`).join(" or ")})`
     )
   }
-  return Either.right(first)
+  return Result.succeed(first)
 }
 
 const refuse = (reason: VolumeClaim.Refusal["reason"], message: string) =>
-  Either.left<VolumeClaim.Refusal>({ reason, message })
+  Result.fail<VolumeClaim.Refusal>({ reason, message })
 
-type Candidates = Either.Either<Arr.NonEmptyReadonlyArray<Candidate>, VolumeClaim.Refusal>
+type Candidates = Result.Result<Arr.NonEmptyReadonlyArray<Candidate>, VolumeClaim.Refusal>
 
 const candidates = (kind: Kind, name: string, seen: Seen): Candidates => {
   const found = () => {
@@ -109,7 +109,7 @@ const candidates = (kind: Kind, name: string, seen: Seen): Candidates => {
   // A pod can mount a claim twice.
   const once = [...new Map(found().map((candidate) => [candidate.name, candidate])).values()]
   const sorted = once.sort((a, b) => (a.name < b.name ? -1 : 1))
-  return Arr.isNonEmptyReadonlyArray(sorted) ? Either.right(sorted) : nothing(kind, name, seen)
+  return Arr.isReadonlyArrayNonEmpty(sorted) ? Result.succeed(sorted) : nothing(kind, name, seen)
 }
 
 /** A workload without claims: permanently, or until it has pods. */
@@ -196,7 +196,7 @@ const ordinalOf = (claim: string, prefix: string): string | undefined => {
 const accept = (
   candidate: Candidate,
   { claims, pods }: Seen
-): Either.Either<VolumeClaim.VolumeClaim, VolumeClaim.Refusal> => {
+): Result.Result<VolumeClaim.VolumeClaim, VolumeClaim.Refusal> => {
   const claim = claims.find(({ metadata }) => metadata.name === candidate.name)
   const name = VolumeClaim.nameOf(candidate.name)
   if (claim === undefined) {
@@ -207,12 +207,12 @@ const accept = (
     return refuse("SourceNotFound", `${name} is being deleted (create it again when it is gone)`)
   }
   const refusal = VolumeClaim.unfit(claim, Usage.of(candidate.name, pods))
-  if (refusal !== undefined) return Either.left(refusal)
+  if (refusal !== undefined) return Result.fail(refusal)
   if (claim.status?.phase !== "Bound") {
     return refuse(
       "VolumeNotBound",
       `PersistentVolumeClaim not bound: ${candidate.name} (see kubectl describe pvc ${candidate.name})`
     )
   }
-  return Either.right(VolumeClaim.make(claim, candidate))
+  return Result.succeed(VolumeClaim.make(claim, candidate))
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import { claim, pod, podSpec } from "./Claims.fixture.ts"
 import type * as Placement from "./Placement.ts"
 import * as Target from "./Target.ts"
@@ -122,21 +122,21 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
 describe("Target:", () => {
   for (const [what, found, refusal] of cases) {
     test(what, () => {
-      expect(Either.getOrUndefined(Either.flip(found))).toEqual(refusal)
-      if (refusal === undefined) expect(Either.getOrThrow(found).name).toBe("x")
+      expect(Result.getOrUndefined(Result.flip(found))).toEqual(refusal)
+      if (refusal === undefined) expect(Result.getOrThrow(found).name).toBe("x")
     })
   }
 })
 
 test("a volumeClaimTemplate does not change an existing claim", () => {
   const isNew = (claims: Target.Seen["claims"]) =>
-    Either.getOrThrow(restore({ claims }, false, { volumeClaimTemplate: template })).isNew
+    Result.getOrThrow(restore({ claims }, false, { volumeClaimTemplate: template })).isNew
   expect([isNew([]), isNew([claim("x")])]).toEqual([true, false])
 })
 
 test("the message names at most three of the pods that use a volume", () => {
   const pods = ["d", "c", "b", "a", "e"].map((name) => pod(name, podSpec({ data: "x" })))
-  expect(Either.getOrThrow(Either.flip(restore({ claims: [claim("x")], pods }))).message).toContain(
+  expect(Result.getOrThrow(Result.flip(restore({ claims: [claim("x")], pods }))).message).toContain(
     "in use by pods a, b, c and 2 more ("
   )
 })

@@ -5,7 +5,7 @@
  */
 import type { PersistentVolumeClaim } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import { allowsUse, type Mode, type Restore } from "../kinds/Restore.ts"
 import * as Placement from "./Placement.ts"
 import type * as Source from "./Source.ts"
@@ -15,7 +15,7 @@ import * as VolumeClaim from "./VolumeClaim.ts"
 /** The objects of the namespace. */
 export type Seen = Pick<Source.Seen, "claims" | "pods">
 
-type Found = Either.Either<VolumeClaim.VolumeClaim, VolumeClaim.Refusal>
+type Found = Result.Result<VolumeClaim.VolumeClaim, VolumeClaim.Refusal>
 
 /** The fields of a Restore that choose its claim. */
 export type Spec = Pick<Restore["spec"], "targetPVC" | "volumeClaimTemplate" | "inUse" | "overwrite">
@@ -45,16 +45,16 @@ export const ofRestore = (spec: Spec, seen: Seen): Found => {
   const exists = seen.claims.some(({ metadata }) => metadata.name === name)
   if (volumeClaimTemplate !== undefined && !exists) {
     const accessModes = accessModesOf(volumeClaimTemplate)
-    return Either.right({ name, accessModes, isBound: false, isNew: true, together: undefined, template: undefined })
+    return Result.succeed({ name, accessModes, isBound: false, isNew: true, together: undefined, template: undefined })
   }
   const uses = Usage.of(name, seen.pods)
-  return Either.flatMap(find(name, seen, uses, absentTarget), (claim) =>
+  return Result.flatMap(find(name, seen, uses, absentTarget), (claim) =>
     uses.length > 0 && !allowsUse(spec)
       ? refuse(
           "VolumeInUse",
           `${VolumeClaim.nameOf(name)} is in use by ${Usage.names(uses)} (scale the workload to zero, or create a Restore with spec.inUse Allow)`
         )
-      : Either.right(claim)
+      : Result.succeed(claim)
   )
 }
 
@@ -113,8 +113,8 @@ const find = (
     )
   }
   const refusal = VolumeClaim.unfit(claim, uses)
-  return refusal === undefined ? Either.right(VolumeClaim.make(claim)) : Either.left(refusal)
+  return refusal === undefined ? Result.succeed(VolumeClaim.make(claim)) : Result.fail(refusal)
 }
 
 const refuse = (reason: VolumeClaim.Refusal["reason"], message: string) =>
-  Either.left<VolumeClaim.Refusal>({ reason, message })
+  Result.fail<VolumeClaim.Refusal>({ reason, message })

@@ -2,10 +2,10 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Client from "../client/Client.ts"
 import { capture } from "../controller/World.fixture.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -141,8 +141,8 @@ describe("A read from the cache", () => {
           ...coordinates,
           decode: (wire) =>
             wire.metadata.name === "bad"
-              ? Either.left(new Resource.InvalidObject({ kind: "WebApp", key: "default/bad", issues: [] }))
-              : Either.right(wire)
+              ? Result.fail(new Resource.InvalidObject({ kind: "WebApp", key: "default/bad", issues: [] }))
+              : Result.succeed(wire)
         })
         server.put({ name: "bad" })
         server.put({ name: "good" })
@@ -173,7 +173,7 @@ describe("A read from the cache", () => {
         const Strict = Resource.make<KubernetesObject>({
           ...coordinates,
           decode: ({ metadata: { name } }) =>
-            Either.left(new Resource.InvalidObject({ kind: "WebApp", key: `default/${name}`, issues: [] }))
+            Result.fail(new Resource.InvalidObject({ kind: "WebApp", key: `default/${name}`, issues: [] }))
         })
         for (let at = 0; at < 1100; at++) server.put({ name: `bad-${at}` })
         yield* Effect.flatMap(Cache.informer(Strict), ({ synced }) => synced)

@@ -6,13 +6,13 @@
  *
  * The cache needs the permissions to list and watch each declared kind in the namespaces that it follows.
  */
-import * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
+import * as Result from "effect/Result"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import { Exchanges, type Ledger } from "../client/Exchange.ts"
@@ -61,14 +61,14 @@ export interface InformerOptions {
 
 /** The fiber that reads. */
 export interface Reader {
-  readonly currentContext: Context.Context<never>
+  readonly context: Context.Context<never>
 }
 
 /**
  * Reads of the local copy. An effect that already has its fiber can pass it as `reader`, which saves an operation: a reconcile reads the
  * cache several times.
  */
-export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
+export class Cache extends Context.Service<
   Cache,
   {
     /** Returns the informer of a kind, and starts one if there is none. It runs until the scope of the cache closes. */
@@ -114,7 +114,7 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
     /** Waits until every informer declared so far has synced. An optional kind that the API server does not serve counts as synced. */
     readonly synced: Effect.Effect<void>
   }
->() {}
+>()("@homeostat/runtime/Cache") {}
 
 /** How a cache is set up. */
 export interface Options {
@@ -124,7 +124,7 @@ export interface Options {
 
 const listerWatcherOf =
   (
-    client: Context.Tag.Service<Client.Client>,
+    client: Client.Client["Service"],
     resource: Resource.Any,
     selectors: Pick<InformerOptions, "labelSelector" | "fieldSelector">
   ) =>
@@ -135,14 +135,14 @@ const listerWatcherOf =
   })
 
 /** The record of the reconcile of a fiber. `Context.get` would allocate at each read. */
-const ledgerOf = ({ currentContext }: Reader): Ledger | undefined => currentContext.unsafeMap.get(Exchanges.key)
+const ledgerOf = ({ context }: Reader): Ledger | undefined => Context.getOrUndefined(context, Exchanges)
 
 /** Reads in this fiber, or in the fiber that runs the effect. */
 const reading = <A, E>(
   reader: Reader | undefined,
   read: (ledger: Ledger | undefined) => Effect.Effect<A, E>
 ): Effect.Effect<A, E> =>
-  reader === undefined ? Effect.withFiberRuntime((fiber) => read(ledgerOf(fiber))) : read(ledgerOf(reader))
+  reader === undefined ? Effect.withFiber((fiber) => read(ledgerOf(fiber))) : read(ledgerOf(reader))
 
 /**
  * A cache over the Client of the context. Its informers are fibers of the scope.
@@ -152,7 +152,7 @@ const reading = <A, E>(
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const client = yield* Client.Client
   const scope = yield* Effect.scope
-  const clock = yield* Effect.clock
+  const clock = yield* Clock.Clock
   const handles = new Map<string, Informer.Handle>()
   /** The indexes by kind and name: reads of a kind search the informers of all its selectors. */
   const definitions = new Map<string, Index.Definition>()
@@ -268,7 +268,10 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   ): ReadonlyArray<KubernetesObject> => {
     const [only] = found
     if (only !== undefined && found.length === 1) return read(only)
-    const [whole, partial] = Arr.partition(found.flatMap(read), (object) => Transform.isPartial(resource, object))
+    const objects = found.flatMap(read)
+    const partial = objects.filter((object) => Transform.isPartial(resource, object))
+    const whole = objects.filter((object) => !Transform.isPartial(resource, object))
+    // Later entries win, so an object is whole if one store has it whole.
     return [...new Map([...partial, ...whole].map((object) => [keyString(object.metadata), object])).values()]
   }
 
@@ -316,7 +319,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         if (object === undefined) return Effect.succeedNone
         const decoded = resource.decode(object)
         // An Either as an Effect takes two operations.
-        return Either.isRight(decoded) ? Effect.succeed(Option.some(decoded.right)) : Effect.fail(decoded.left)
+        return Result.isSuccess(decoded) ? Effect.succeed(Option.some(decoded.success)) : Effect.fail(decoded.failure)
       }),
     list: (resource, filter, reader) =>
       reading(reader, (ledger) => {
@@ -328,7 +331,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         const name = Resource.nameOf(resource)
         if (whole.length === all.length || reportedPartial.has(name)) return listed
         reportedPartial.add(name)
-        return Effect.zipRight(
+        return Effect.andThen(
           Effect.logWarning(
             `Cache.list left out ${name} that no controller owns: the cache has them whole only where a controller declares the kind in watches, or a transform for it`
           ),
@@ -364,13 +367,13 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
  * const services = Layer.provideMerge(Cache.layer({ namespaces: ["default"] }), Client.layerKubeConfig())
  * ```
  */
-export const layer = (options?: Options): Layer.Layer<Cache, never, Client.Client> => Layer.scoped(Cache, make(options))
+export const layer = (options?: Options): Layer.Layer<Cache, never, Client.Client> => Layer.effect(Cache, make(options))
 
 /** One Effect operation, where the tag and `flatMap` need three: a reconcile reads the cache several times. */
 const using = <A, E>(
-  use: (cache: Context.Tag.Service<Cache>, reader: Reader) => Effect.Effect<A, E>
+  use: (cache: Cache["Service"], reader: Reader) => Effect.Effect<A, E>
 ): Effect.Effect<A, E, Cache> =>
-  Effect.withFiberRuntime((fiber) => use(Context.get(fiber.currentContext as Context.Context<Cache>, Cache), fiber))
+  Effect.withFiber((fiber) => use(Context.get(fiber.context as Context.Context<Cache>, Cache), fiber))
 
 /**
  * {@link Cache} `informer`.

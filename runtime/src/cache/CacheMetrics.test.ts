@@ -1,7 +1,7 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as Cache from "./Cache.ts"

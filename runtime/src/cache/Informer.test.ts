@@ -1,11 +1,9 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as HashMap from "effect/HashMap"
 import * as Logger from "effect/Logger"
-import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as References from "effect/References"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import { capture } from "../controller/World.fixture.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -160,7 +158,10 @@ describe("An informer", () => {
 /** The lines logged while an effect runs. */
 const logged = () => {
   const log: Array<string> = []
-  return { log, layer: Logger.add(Logger.make(({ message }) => void log.push(String(message)))) }
+  return {
+    log,
+    layer: Logger.layer([Logger.make(({ message }) => void log.push(String(message)))], { mergeWithExisting: true })
+  }
 }
 
 describe("A kind that cannot be listed", () => {
@@ -174,7 +175,7 @@ describe("A kind that cannot be listed", () => {
           const informer = yield* Cache.informer(WebApp)
           const other = yield* Cache.informer(Node)
           yield* TestClock.adjust("2 seconds")
-          expect((yield* Effect.either(Effect.timeout(other.synced, "1 millis")))._tag).toBe("Right")
+          expect((yield* Effect.result(Effect.timeout(other.synced, "1 millis")))._tag).toBe("Success")
           const expected =
             "cannot list webapps.apps.kubedojo.io in namespace one: requires permission to list and watch webapps.apps.kubedojo.io in namespace one"
           expect(informer.state()).toMatchObject({ status: "failing", synced: false })
@@ -285,9 +286,8 @@ describe("An informer that cannot list", () => {
         const informer = yield* Cache.informer(WebApp)
         yield* settle
         expect(server.watches()).toBe(1)
-        expect(Option.isNone(yield* Fiber.poll(yield* Effect.tap(Effect.fork(informer.synced), () => settle)))).toBe(
-          true
-        )
+        const synced = yield* Effect.tap(Effect.forkChild(informer.synced), () => settle)
+        expect(synced.pollUnsafe()).toBeUndefined()
         expect(informer.state()).toMatchObject({ status: "failing", synced: false })
         expect(informer.state().problem).toContain("in namespace two")
         server.refuse = () => undefined
@@ -349,7 +349,10 @@ describe("The fiber of an informer", () => {
 
   effect("does not log with the annotations of the first caller", () => {
     const fields: Array<boolean> = []
-    const layer = Logger.add(Logger.make(({ annotations }) => void fields.push(HashMap.has(annotations, "object"))))
+    const layer = Logger.layer(
+      [Logger.make(({ fiber }) => void fields.push("object" in fiber.getRef(References.CurrentLogAnnotations)))],
+      { mergeWithExisting: true }
+    )
     return withServer([], (server) =>
       Effect.gen(function* () {
         server.refuse = () => 403

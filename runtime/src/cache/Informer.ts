@@ -5,7 +5,7 @@ import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
+
 import type * as WriteBroadcaster from "../client/WriteBroadcaster.ts"
 import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -135,6 +135,9 @@ const isSameVersion = ({ metadata: a }: KubernetesObject, { metadata: b }: Kuber
 /** How long a watch that broke again and again must hold, in milliseconds, before its informer counts as synced again. */
 const unbrokenMillis = 10_000
 
+/** Completes a Deferred. The waiting fibers yield first, so that they do not run between an event and its effects. */
+const complete = (deferred: Deferred.Deferred<void>): boolean => Deferred.doneUnsafe(deferred, Effect.yieldNow)
+
 /** An informer that is not running yet. */
 export const make = (options: Options): Handle => {
   const { clock, fieldSelector, labelSelector, resource } = options
@@ -145,8 +148,8 @@ export const make = (options: Options): Handle => {
   }
   const listeners = new Set<Listener>()
   const defects: Array<unknown> = []
-  const done = Deferred.unsafeMake<void>(FiberId.none)
-  const settled = Deferred.unsafeMake<void>(FiberId.none)
+  const done = Deferred.makeUnsafe<void>()
+  const settled = Deferred.makeUnsafe<void>()
   const servedListeners = new Set<(isServed: boolean) => void>()
   let isForSome = options.optional === true
   let isForAll = isForSome
@@ -198,7 +201,7 @@ export const make = (options: Options): Handle => {
   /** Reports a kind that the server serves no longer, or again, after the listeners have its changes. */
   const tellServed = (): void => {
     const now = isAbsent()
-    if (now) Deferred.unsafeDone(settled, Effect.void)
+    if (now) complete(settled)
     if (now === wasAbsent || (!now && !isSynced())) return
     wasAbsent = now
     for (const listener of servedListeners) {
@@ -260,13 +263,12 @@ export const make = (options: Options): Handle => {
 
   const sink = (feed: Feed): Watcher.Sink => ({
     edit: (edit) => {
-      if (edit._tag === "Apply" || edit._tag === "Stage") lastEventAt = clock.unsafeCurrentTimeMillis()
+      if (edit._tag === "Apply" || edit._tag === "Stage") lastEventAt = clock.currentTimeMillisUnsafe()
       if (edit._tag === "Stage") for (const object of edit.objects) sample.take(object)
       if (edit._tag === "Apply") for (const event of edit.events) if ("object" in event) sample.take(event.object)
       const changes = feed.mirror.edit(edit)
       if (changes.length > 0) for (const listener of listeners) notify(listener, changes)
-      if (edit._tag === "Commit" && isSynced())
-        for (const each of [done, settled]) Deferred.unsafeDone(each, Effect.void)
+      if (edit._tag === "Commit" && isSynced()) for (const each of [done, settled]) complete(each)
     },
     counted: (what, reason) => {
       if (what === "Restarted") restarts++
@@ -293,8 +295,8 @@ export const make = (options: Options): Handle => {
   /** Restarts a watch after a defect, which would otherwise leave a stale copy unnoticed. */
   const follow = (feed: Feed): Effect.Effect<never> =>
     Watcher.run(listerWatcherOf(feed), sink(feed), () => isForSome).pipe(
-      Effect.catchAllDefect((defect) =>
-        Effect.zipRight(
+      Effect.catchDefect((defect) =>
+        Effect.andThen(
           Effect.logError(`the watch of ${Resource.nameOf(resource)} failed unexpectedly, retrying in 5 s`, defect),
           Effect.sleep("5 seconds")
         )
@@ -359,7 +361,7 @@ export const make = (options: Options): Handle => {
       const subscribed: Listener = (changes) => listener(changes)
       listeners.add(subscribed)
       if (existing && table.size() > 0) {
-        const receivedAt = clock.unsafeCurrentTimeMillis()
+        const receivedAt = clock.currentTimeMillisUnsafe()
         notify(
           subscribed,
           table.list().map((object) => ({ type: "added", object, initial: true, relisted: false, receivedAt }))

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test"
-import * as Clock from "effect/Clock"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Time from "../resource/Time.ts"
 import * as Mirror from "./Mirror.ts"
 import { web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
 const fixture = (namespace?: string) => {
   const table = Store.make()
-  const mirror = Mirror.make({ table, namespace, clock: { ...Clock.make(), unsafeCurrentTimeMillis: () => 42 } })
+  const mirror = Mirror.make({ table, namespace, clock: { ...Time.machine, currentTimeMillisUnsafe: () => 42 } })
   const shown = (changes: ReadonlyArray<Store.Change>): ReadonlyArray<string> =>
     changes.map(
       ({ initial, object, previous, relisted, type }) =>

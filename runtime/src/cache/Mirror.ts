@@ -102,7 +102,7 @@ export const make = (options: {
     overlay,
     synced: () => synced,
     edit: (edit) => {
-      const how: How = { initial: isFirst, relisted: false, receivedAt: clock.unsafeCurrentTimeMillis() }
+      const how: How = { initial: isFirst, relisted: false, receivedAt: clock.currentTimeMillisUnsafe() }
       const changes: Array<Change> = []
       switch (edit._tag) {
         case "Begin":

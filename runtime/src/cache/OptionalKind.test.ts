@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import type * as ApiError from "../client/ApiError.ts"
 import { capture } from "../controller/World.fixture.ts"
 import { hindrance } from "../manager/CacheReadiness.ts"
@@ -15,7 +15,7 @@ import { refusal } from "./Scripted.fixture.ts"
 import { lines, settle, WebApp, withServer } from "./Server.fixture.ts"
 
 const isDone = (effect: Effect.Effect<void>) =>
-  Effect.map(Effect.zipLeft(Effect.fork(effect), settle), (fiber) => fiber.unsafePoll() !== null)
+  Effect.map(Effect.tap(Effect.forkChild(effect), settle), (fiber) => fiber.pollUnsafe() !== undefined)
 
 describe("An optional kind that the API server does not serve", () => {
   effect("has an empty cache, is ready, and is followed when the API server serves it", () => {
@@ -132,7 +132,7 @@ describe("An optional kind that the API server does not serve", () => {
         expect(yield* isDone(informer.settled)).toBe(true)
         expect(yield* isDone(informer.synced)).toBe(false)
         expect(informer.state()).toMatchObject({ status: "missing", synced: false })
-        expect(Option.fromNullable(hindrance(informer))).toMatchObject({
+        expect(Option.fromNullishOr(hindrance(informer))).toMatchObject({
           value: expect.stringContaining("install its")
         })
       })

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as Clock from "effect/Clock"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Time from "../resource/Time.ts"
 import * as Mirror from "./Mirror.ts"
 import { owner as ownerOf, web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
@@ -92,7 +92,7 @@ type Listing =
 const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) => string): void => {
   const numeric = version(1) === "1"
   const table = Store.make()
-  const mirror = Mirror.make({ table, namespace: undefined, clock: Clock.make() })
+  const mirror = Mirror.make({ table, namespace: undefined, clock: Time.machine })
   const { overlay } = mirror
   const histories = new Map<string, Array<Moment>>()
   const log: Array<{

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Queue from "effect/Queue"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import * as Patch from "../client/Patch.ts"
 import type { Request } from "../client/Request.ts"
@@ -78,7 +78,7 @@ export const make = (): Server => {
         const did = before !== undefined && matches(before.metadata.labels)
         const does = type !== "DELETED" && matches(object.metadata.labels)
         const seen = does ? (did ? "MODIFIED" : "ADDED") : did ? "DELETED" : undefined
-        if (seen !== undefined) queue.unsafeOffer(line({ type: seen, object }))
+        if (seen !== undefined) Queue.offerUnsafe(queue, line({ type: seen, object }))
       }
     }
     if (held === undefined) deliver()
@@ -168,8 +168,8 @@ export const make = (): Server => {
         abort: Effect.asVoid(Queue.shutdown(queue))
       }
       if (refused !== undefined) {
-        queue.unsafeOffer(encoder.encode(status(refused)))
-        queue.unsafeOffer(undefined)
+        Queue.offerUnsafe(queue, encoder.encode(status(refused)))
+        Queue.offerUnsafe(queue, undefined)
         return { status: refused, ...streaming }
       }
       const watcher: Watcher = { namespace, matches, queue }
@@ -200,10 +200,10 @@ export const make = (): Server => {
     },
     refuse: () => undefined,
     endWatches: () => {
-      for (const { queue } of watchers) queue.unsafeOffer(undefined)
+      for (const { queue } of watchers) Queue.offerUnsafe(queue, undefined)
     },
     breakWatches: () => {
-      for (const { queue } of watchers) queue.unsafeOffer(encoder.encode("{\n"))
+      for (const { queue } of watchers) Queue.offerUnsafe(queue, encoder.encode("{\n"))
     },
     watches: () => watchers.size,
     requests
@@ -229,7 +229,10 @@ export const withServer =
       const server = make()
       const client = Client.layer().pipe(Layer.provide(server.transport))
       // Other tests check the log of the cache.
-      const quiet = Logger.remove(Logger.defaultLogger)
+      const quiet = Layer.effect(
+        Logger.CurrentLoggers,
+        Effect.map(Logger.CurrentLoggers, (all) => new Set([...all].filter((one) => one !== Logger.defaultLogger)))
+      )
       return Effect.provide(
         body(server),
         Cache.layer({ namespaces }).pipe(Layer.provideMerge(client), Layer.provideMerge(quiet))

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Cache from "./Cache.ts"
@@ -25,10 +25,7 @@ const informer = (transform: Transform.Transform | undefined) =>
 const labelsOf = (object: KubernetesObject | undefined) => object?.metadata.labels
 
 const logged = (lines: Array<string>) =>
-  Logger.replace(
-    Logger.defaultLogger,
-    Logger.make(({ logLevel, message }) => void lines.push(`${logLevel.label} ${message}`))
-  )
+  Logger.layer([Logger.make(({ logLevel, message }) => void lines.push(`${logLevel.toUpperCase()} ${message}`))])
 
 describe("A cache with a transform", () => {
   effect(

@@ -1,17 +1,16 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import type * as Watch from "../client/Watch.ts"
+import { fixed } from "../resource/Random.fixture.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import type * as Reflector from "./Reflector.ts"
-import { type Asked, ended, idle, late, refusal, scripted, unreachable, web } from "./Scripted.fixture.ts"
+import { ended, idle, late, refusal, scripted, unreachable, web } from "./Scripted.fixture.ts"
 import * as Watcher from "./Watcher.ts"
-
-type WatchAsked = Extract<Asked, { readonly _tag: "watch" }>
-type PageAsked = Extract<Asked, { readonly _tag: "page" }>
 
 /** A driver on a scripted server that records its edits and reports. Default: without jitter. */
 const driven = (options: { readonly jitter?: number } = {}) =>
@@ -45,17 +44,13 @@ const driven = (options: { readonly jitter?: number } = {}) =>
       }
     }
     const fiber = yield* Effect.forkScoped(
-      Effect.withRandom(Watcher.run(server.source, sink), Random.fixed([options.jitter ?? 0]))
+      Effect.provideService(Watcher.run(server.source, sink), Random.Random, fixed(options.jitter ?? 0))
     )
-    const watch = Effect.filterOrDieMessage(
-      server.asked,
-      (asked): asked is WatchAsked => asked._tag === "watch",
-      "a page was asked for"
+    const watch = Effect.flatMap(server.asked, (asked) =>
+      asked._tag === "watch" ? Effect.succeed(asked) : Effect.die(new Error("a page was asked for"))
     )
-    const page = Effect.filterOrDieMessage(
-      server.asked,
-      (asked): asked is PageAsked => asked._tag === "page",
-      "a watch was asked for"
+    const page = Effect.flatMap(server.asked, (asked) =>
+      asked._tag === "page" ? Effect.succeed(asked) : Effect.die(new Error("a watch was asked for"))
     )
     return {
       ...server,
@@ -73,7 +68,7 @@ const driven = (options: { readonly jitter?: number } = {}) =>
         const asked = yield* watch
         expect(asked.from).toBe("10")
         const happen = yield* asked.accept
-        yield* Effect.yieldNow()
+        yield* Effect.yieldNow
         return happen
       })
     }
@@ -256,7 +251,7 @@ describe("Watcher", () => {
   effect("measures the duration of a watch independent of the wall clock", () =>
     Effect.gen(function* () {
       const wall = yield* WallClock.make
-      const { pending, syncEmpty, watch } = yield* Effect.withClock(driven(), wall.clock)
+      const { pending, syncEmpty, watch } = yield* Effect.provideService(driven(), Clock.Clock, wall.clock)
       const short = yield* syncEmpty
       wall.set(3_600_000)
       yield* TestClock.adjust("999 millis")

@@ -1,6 +1,7 @@
 /**
  * Executes the actions of `Reflector.step`: requests, delays and connections.
  */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -54,7 +55,7 @@ type Next = Extract<Reflector.Action, { readonly _tag: "Ask" | "Read" | "Wait" }
  */
 export const run = (source: ListerWatcher, sink: Sink, isOptional?: () => boolean): Effect.Effect<never> =>
   Effect.gen(function* () {
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     let state = Reflector.initial
     let report: Effect.Effect<void> | undefined
     let size = pageSize
@@ -77,11 +78,11 @@ export const run = (source: ListerWatcher, sink: Sink, isOptional?: () => boolea
     const failed = (error: ApiError): Reflector.Input => ({ _tag: "Failed", error })
 
     const connected = Effect.fnUntraced(function* (resourceVersion: string) {
-      const opening = yield* Effect.either(source.watch({ resourceVersion }))
-      if (opening._tag === "Left") return advance(failed(opening.left))
+      const opening = yield* Effect.result(source.watch({ resourceVersion }))
+      if (opening._tag === "Failure") return advance(failed(opening.failure))
       const openedAt = Time.monotonic(clock)
       const lived = () => Time.monotonic(clock) - openedAt
-      const happened = Effect.match(opening.right.next, {
+      const happened = Effect.match(opening.success.next, {
         onSuccess: (events): Reflector.Input => ({ _tag: "Received", events, livedMillis: lived() }),
         onFailure: (end): Reflector.Input => {
           switch (end._tag) {
@@ -110,11 +111,11 @@ export const run = (source: ListerWatcher, sink: Sink, isOptional?: () => boolea
         next = advance({ _tag: "Elapsed" })
       } else if (next._tag === "Ask" && next.request._tag === "List") {
         const askedAt = Time.monotonic(clock)
-        const page = yield* Effect.either(source.page({ limit: size, continue: next.request.continue }))
-        size = sizeAfter(size, page._tag === "Left" ? page.left : undefined, Time.monotonic(clock) - askedAt)
-        next = advance(page._tag === "Left" ? failed(page.left) : { _tag: "Listed", page: page.right })
+        const page = yield* Effect.result(source.page({ limit: size, continue: next.request.continue }))
+        size = sizeAfter(size, page._tag === "Failure" ? page.failure : undefined, Time.monotonic(clock) - askedAt)
+        next = advance(page._tag === "Failure" ? failed(page.failure) : { _tag: "Listed", page: page.success })
       } else if (next._tag === "Ask" && next.request._tag === "Resume") {
         next = yield* connected(next.request.resourceVersion)
-      } else return yield* Effect.dieMessage("a watch was to be read after it was closed")
+      } else return yield* Effect.die(new Error("a watch was to be read after it was closed"))
     }
   })

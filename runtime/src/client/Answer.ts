@@ -6,7 +6,6 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import * as SecretValues from "../telemetry/SecretValues.ts"
 import * as ApiError from "./ApiError.ts"
@@ -40,12 +39,12 @@ export const check =
     Effect.flatMap(send(request), (response: Response): Effect.Effect<Response, ApiError.ApiError> => {
       const hasWarning = response.headers.get("warning") !== null
       if (isSuccess(response.status) && !hasWarning) return Effect.succeed(response)
-      return Effect.withFiberRuntime((fiber) => {
-        const hide = hiding(request, Context.get(fiber.getFiberRef(FiberRef.currentContext), Exchanges))
+      return Effect.withFiber((fiber) => {
+        const hide = hiding(request, Context.get(fiber.context, Exchanges))
         const answer = isSuccess(response.status)
           ? Effect.succeed(response)
           : Effect.fail(ApiError.fromResponse(infoOf(request), response, hide))
-        return hasWarning ? Effect.zipRight(warn(response.headers, hide), answer) : answer
+        return hasWarning ? Effect.andThen(warn(response.headers, hide), answer) : answer
       })
     })
 

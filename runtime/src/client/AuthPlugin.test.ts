@@ -1,7 +1,7 @@
 import { expect } from "bun:test"
-import * as FileSystem from "@effect/platform/FileSystem"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
 import * as AuthPlugin from "./AuthPlugin.ts"
 import type { Selected } from "./KubeConfigFile.ts"
 
@@ -36,9 +36,9 @@ effect("AuthPlugin.of returns the plugin of the user, and supports only the auth
     for (const user of [{ exec: { command: "login" } }, { authProvider: { name: "oidc", config: {} } }]) {
       expect(yield* AuthPlugin.of(selected(user))).toBeDefined()
     }
-    const refused = yield* Effect.either(AuthPlugin.of(selected({ authProvider: { name: "gcp" } })))
+    const refused = yield* Effect.result(AuthPlugin.of(selected({ authProvider: { name: "gcp" } })))
     expect(refused).toMatchObject({
-      left: { message: 'user "jane" of /config: auth-provider gcp is not supported, use its exec plugin' }
+      failure: { message: 'user "jane" of /config: auth-provider gcp is not supported, use its exec plugin' }
     })
   })
 )

@@ -45,9 +45,10 @@ export const run = (
   }).pipe(
     // The timeout also applies where the caller cannot be interrupted.
     Effect.interruptible,
-    Effect.timeoutFail({
+    Effect.timeoutOrElse({
       duration: timeoutMillis,
-      onTimeout: () => new CredentialsError({ message: `${what} did not finish within ${timeoutMillis / 1000} s` })
+      orElse: () =>
+        Effect.fail(new CredentialsError({ message: `${what} did not finish within ${timeoutMillis / 1000} s` }))
     })
   )
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Resource from "../resource/Resource.ts"
 import * as Call from "./Call.ts"
 import * as Patch from "./Patch.ts"
@@ -10,10 +10,10 @@ const key = { namespace: "a", name: "b" }
 const meta = { namespace: "a", name: "b" }
 const manager = "me"
 
-const right = (call: Call.Call): Request => Either.getOrThrow(call)
+const right = (call: Call.Call): Request => Result.getOrThrow(call)
 
 const line = (call: Call.Call | Request): string => {
-  const request = Either.isEither(call) ? right(call) : call
+  const request = Result.isResult(call) ? right(call) : call
   return `${request.method} ${request.path}`
 }
 
@@ -91,18 +91,18 @@ describe("Call", () => {
         Call.apply(ConfigMap, { metadata: { namespace: "a", name } }, undefined, manager, {}),
         Call.remove(ClusterRole, { name }, {})
       ]) {
-        expect(Either.isLeft(call)).toBe(true)
+        expect(Result.isFailure(call)).toBe(true)
       }
-      if (name !== "") expect(Either.isLeft(Call.removeAll(ConfigMap, { namespace: name }, {}))).toBe(true)
+      if (name !== "") expect(Result.isFailure(Call.removeAll(ConfigMap, { namespace: name }, {}))).toBe(true)
     }
   )
 
   test("a namespaced object without a namespace is rejected with the reason", () => {
-    const error = Either.flip(Call.create(ConfigMap, { metadata: { name: "b" } }, manager, {}))
-    expect(Either.getOrThrow(error).message).toBe(
+    const error = Result.flip(Call.create(ConfigMap, { metadata: { name: "b" } }, manager, {}))
+    expect(Result.getOrThrow(error).message).toBe(
       "POST /api/v1/configmaps: a ConfigMap is in a namespace: set metadata.namespace"
     )
-    expect(Either.isLeft(Call.removeAll(ConfigMap, {}, {}))).toBe(true)
+    expect(Result.isFailure(Call.removeAll(ConfigMap, {}, {}))).toBe(true)
   })
 
   test("apiVersion and kind are filled in, and replace wrong ones", () => {
@@ -226,7 +226,7 @@ test("a request has the timeout of its options", () => {
     Call.apply(ConfigMap, { metadata: meta }, undefined, manager, options),
     Call.remove(ConfigMap, key, options)
   ]
-  for (const call of calls) expect((Either.isEither(call) ? right(call) : call).timeoutMillis).toBe(5)
+  for (const call of calls) expect((Result.isResult(call) ? right(call) : call).timeoutMillis).toBe(5)
 })
 
 test("a request has the name of its object, and whether it may be retried", () => {
@@ -240,7 +240,7 @@ test("a request has the name of its object, and whether it may be retried", () =
     [Call.remove(ConfigMap, key, { retry: false }), "b"]
   ]
   for (const [call, name] of calls) {
-    expect(Either.isEither(call) ? right(call) : call).toMatchObject({ namespace: "a", name, once: true } as never)
+    expect(Result.isResult(call) ? right(call) : call).toMatchObject({ namespace: "a", name, once: true } as never)
   }
   for (const retry of [undefined, true]) {
     expect(right(Call.get(ConfigMap, key, undefined, retry === undefined ? {} : { retry })).once).toBe(false)
@@ -283,7 +283,7 @@ test("a deletion may have one precondition, and an empty resourceVersion is not 
 })
 
 test("an error has the method of the invalid request", () => {
-  const method = (call: Call.Call) => Either.getOrThrow(Either.flip(call)).request.method
+  const method = (call: Call.Call) => Result.getOrThrow(Result.flip(call)).request.method
   const wrong = { namespace: "a", name: ".." }
   expect(method(Call.get(ConfigMap, wrong, undefined, {}))).toBe("GET")
   expect(method(Call.remove(ConfigMap, wrong, {}))).toBe("DELETE")

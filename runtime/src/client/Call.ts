@@ -1,5 +1,5 @@
 /** Builds the requests of operations as plain values: method, URL, headers and body. Sends nothing. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as ApiError from "./ApiError.ts"
@@ -18,7 +18,7 @@ import * as Path from "./Path.ts"
 import type { Method, Request } from "./Request.ts"
 
 /** A request, or the reason why it is invalid. */
-export type Call = Either.Either<Request, ApiError.BadRequest>
+export type Call = Result.Result<Request, ApiError.BadRequest>
 
 const json = "application/json"
 // Servers that cannot return metadata alone return the whole object, which includes the metadata.
@@ -67,8 +67,8 @@ const placed = (
     name === undefined ? Path.collection(resource, namespace) : Path.object(resource, { namespace, name }, subresource)
   const wrong = misplaced(resource, namespace, name)
   return wrong === undefined
-    ? Either.right(make(path))
-    : Either.left(ApiError.unusable({ method, path: path.path }, wrong))
+    ? Result.succeed(make(path))
+    : Result.fail(ApiError.unusable({ method, path: path.path }, wrong))
 }
 
 /** Reads one object, or a subresource of it. */

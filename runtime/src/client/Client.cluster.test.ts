@@ -1,7 +1,7 @@
 import { describe, expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { User } from "@homeostat/testkit/envtest/User"
 import * as Shared from "@homeostat/testkit/Shared"
@@ -335,7 +335,7 @@ describe("The client on an API server", () => {
       expect(yield* Effect.provide(read, clientOf(cluster.admin, { protocol: "http1.1" }))).toEqual({ a: "1" })
       const file = join(cluster.directory, `${namespace}.kubeconfig`)
       yield* Effect.promise(() => writeFile(file, cluster.admin.kubeconfig))
-      const layer = Layer.provide(Client.layerKubeConfig({ kubeconfig: file }), BunFileSystem.layer)
+      const layer = Layer.provide(Client.layerKubeConfig({ kubeconfig: file }), NodeFileSystem.layer)
       expect(yield* Effect.provide(read, layer)).toEqual({ a: "1" })
     }))
 })

@@ -1,9 +1,9 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Resource from "../resource/Resource.ts"
 import type { ApiError } from "./ApiError.ts"
 import * as Client from "./Client.ts"
@@ -34,8 +34,8 @@ describe("Client", () => {
         ...ConfigMap,
         decode: (wire) =>
           wire.metadata.name === "good"
-            ? Either.right(wire)
-            : Either.left(new Resource.InvalidObject({ kind: "ConfigMap", key: "a/b", issues: [] }))
+            ? Result.succeed(wire)
+            : Result.fail(new Resource.InvalidObject({ kind: "ConfigMap", key: "a/b", issues: [] }))
       })
       const read = (name: string) => against(answer(200, configMap(name)), Client.get(strict, key))
       expect(yield* read("good")).toEqual(configMap("good"))
@@ -122,7 +122,7 @@ describe("Client", () => {
   effect("logs each warning of the server once", () =>
     Effect.gen(function* () {
       const logged: Array<unknown> = []
-      const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel.label, message]))
+      const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel.toUpperCase(), message]))
       const warning = '299 - "apps/v1 \\"Foo\\" is deprecated", 299 - "unknown field"'
       const server = yield* Scripted.make((_, sent) =>
         sent === 1
@@ -130,7 +130,7 @@ describe("Client", () => {
           : { ...failure(404, "NotFound"), headers: new Headers({ warning }) }
       )
       yield* on(server)(Effect.zip(Client.get(ConfigMap, key), Effect.flip(Client.get(ConfigMap, key)))).pipe(
-        Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+        Effect.provide(Logger.layer([logger]))
       )
       expect(logged).toEqual([
         ["WARN", ['API server: apps/v1 "Foo" is deprecated']],
@@ -302,7 +302,7 @@ describe("Client.onWrite", () => {
     Effect.gen(function* () {
       const strict = Resource.make<Scripted.ConfigMap>({
         ...ConfigMap,
-        decode: () => Either.left(new Resource.InvalidObject({ kind: "ConfigMap", key: "a/b", issues: [] }))
+        decode: () => Result.fail(new Resource.InvalidObject({ kind: "ConfigMap", key: "a/b", issues: [] }))
       })
       const order: Array<string> = []
       yield* against(

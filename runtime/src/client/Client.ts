@@ -10,9 +10,9 @@
  * RBAC: each operation needs its verb on the kind. `apply` needs `patch`, and `create` for new objects. Subresources need the verb on
  * `deployments/status` or `deployments/scale`.
  */
-import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { FileSystem } from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -41,7 +41,7 @@ import type { Connection } from "./Watch.ts"
 import type { Listener } from "./WriteBroadcaster.ts"
 
 /** The client. Its operations are documented in `Operations`; each is also a function of this module. */
-export class Client extends Context.Tag("@homeostat/runtime/Client")<Client, Operations.Operations>() {}
+export class Client extends Context.Service<Client, Operations.Operations>()("@homeostat/runtime/Client") {}
 
 /** Objects of a kind, with the resourceVersion of the list. */
 export type List<A> = Operations.List<A>
@@ -62,7 +62,7 @@ export interface Options {
  */
 export const make = (
   options: Options = {}
-): Effect.Effect<Context.Tag.Service<Client>, never, Transport.Transport | Scope.Scope> =>
+): Effect.Effect<Client["Service"], never, Transport.Transport | Scope.Scope> =>
   Effect.flatMap(Transport.Transport, (transport) =>
     Effect.map(
       Stack.make(transport, options.userAgent ?? `homeostat (${process.platform}/${process.arch})`),
@@ -80,7 +80,7 @@ export const make = (
  * ```
  */
 export const layer = (options?: Options): Layer.Layer<Client, never, Transport.Transport> =>
-  Layer.scoped(Client, make(options))
+  Layer.effect(Client, make(options))
 
 /**
  * The client of the cluster of a kubeconfig or of the pod: see `KubeConfig.load`.
@@ -94,9 +94,7 @@ export const layerKubeConfig = (
   options: Options & KubeConfig.Options & Transport.Options = {}
 ): Layer.Layer<Client, KubeConfig.KubeConfigError, FileSystem> =>
   layer(options).pipe(
-    Layer.provide(
-      Layer.unwrapEffect(Effect.map(KubeConfig.load(options), (cluster) => Transport.layer(cluster, options)))
-    )
+    Layer.provide(Layer.unwrap(Effect.map(KubeConfig.load(options), (cluster) => Transport.layer(cluster, options))))
   )
 
 /** A typed request: the object in the server's response. */

@@ -6,7 +6,6 @@ import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Faults from "@homeostat/testkit/Faults"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import { CustomResourceDefinition, Event, Namespace } from "../resource/BuiltIn.ts"
 import * as Crd from "../resource/Crd.ts"
@@ -63,7 +62,7 @@ export const make = (
   Effect.gen(function* () {
     const crds = kinds.map((kind) => Crd.of(kind))
     const { server, transport } = yield* EmbeddedCluster.make({ controllers: [], kubelet: false, crds, ...options })
-    const run = Runtime.runSync(yield* Effect.runtime())
+    const run = Effect.runSyncWith(yield* Effect.context())
     const faults = Faults.make()
     const requests = faults.record()
 

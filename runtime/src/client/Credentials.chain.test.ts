@@ -2,7 +2,7 @@ import { describe, expect } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as KubeConfig from "./KubeConfig.fixture.ts"
 
 describe("A client certificate", () => {

@@ -1,12 +1,13 @@
 import { describe, expect } from "bun:test"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { layer as fileSystem } from "@effect/platform-bun/BunFileSystem"
+import { layer as fileSystem } from "@effect/platform-node-shared/NodeFileSystem"
 import type * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import { CredentialsError } from "./Cluster.ts"
 import { type CredentialSource, rotating } from "./Credentials.ts"
@@ -36,7 +37,7 @@ describe("Credentials", () => {
         const wall = yield* WallClock.make
         const { serviceAccount } = places()
         const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" }).pipe(
-          Effect.withClock(wall.clock)
+          Effect.provideService(Clock.Clock, wall.clock)
         )
         writeFileSync(join(serviceAccount, "token"), "new-token")
         wall.set(millis)
@@ -160,12 +161,12 @@ describe("A plugin that takes ten seconds", () => {
       const plugin = Effect.suspend(() => {
         const authorization = `run ${++runs}`
         const end = fails && runs > 1 ? new CredentialsError({ message: "no" }) : Effect.succeed({ authorization })
-        return Effect.zipRight(Effect.sleep("10 seconds"), end)
+        return Effect.andThen(Effect.sleep("10 seconds"), end)
       })
-      const loading = yield* Effect.fork(Effect.provide(rotating(Effect.succeed(from(plugin))), fileSystem))
+      const loading = yield* Effect.forkChild(Effect.provide(rotating(Effect.succeed(from(plugin))), fileSystem))
       yield* TestClock.adjust("10 seconds")
       const { renew } = yield* Fiber.join(loading)
-      const renewal = Effect.fork(Effect.map(renew, ({ headers }) => headers.authorization))
+      const renewal = Effect.forkChild(Effect.map(renew, ({ headers }) => headers.authorization))
       return { runs: () => runs, waiting: yield* Effect.all([renewal, renewal, renewal]) }
     })
 
@@ -173,7 +174,7 @@ describe("A plugin that takes ten seconds", () => {
     Effect.gen(function* () {
       const { runs, waiting } = yield* slow()
       yield* TestClock.adjust("10 seconds")
-      expect(yield* Fiber.join(Fiber.all(waiting))).toEqual(["run 2", "run 2", "run 2"])
+      expect(yield* Fiber.joinAll(waiting)).toEqual(["run 2", "run 2", "run 2"])
       expect(runs()).toBe(2)
     })
   )
@@ -182,7 +183,7 @@ describe("A plugin that takes ten seconds", () => {
     Effect.gen(function* () {
       const { runs, waiting } = yield* slow(true)
       yield* TestClock.adjust("10 seconds")
-      expect(yield* Fiber.join(Fiber.all(waiting))).toEqual(["run 1", "run 1", "run 1"])
+      expect(yield* Fiber.joinAll(waiting)).toEqual(["run 1", "run 1", "run 1"])
       expect(runs()).toBe(2)
     })
   )
@@ -194,7 +195,7 @@ describe("A plugin that takes ten seconds", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(first)
       yield* TestClock.adjust("10 seconds")
-      expect(yield* Fiber.join(Fiber.all(others))).toEqual(["run 3", "run 3"])
+      expect(yield* Fiber.joinAll(others)).toEqual(["run 3", "run 3"])
       expect(runs()).toBe(3)
     })
   )

@@ -2,9 +2,11 @@
  * Credentials that rotate. Tokens, certificates and authorities are read from their source again every minute, and at once when the
  * server rejects them.
  */
-import { FileSystem } from "@effect/platform/FileSystem"
-import type * as Clock from "effect/Clock"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
+import * as Semaphore from "effect/Semaphore"
+import * as FileError from "../resource/FileError.ts"
 import * as NodeModule from "../resource/NodeModule.ts"
 import * as Time from "../resource/Time.ts"
 import { type Cluster, type Credentials, CredentialsError, type Tls } from "./Cluster.ts"
@@ -61,11 +63,11 @@ const textOf = (material: Material): Effect.Effect<string, CredentialsError, Fil
   "text" in material
     ? Effect.succeed(material.text)
     : Effect.flatMap(FileSystem, (fs) =>
-        Effect.catchAll(fs.readFileString(material.file), (error) =>
+        Effect.catch(fs.readFileString(material.file), (error) =>
           fail(
-            error._tag === "SystemError" && error.reason === "NotFound"
+            FileError.reasonOf(error) === "NotFound"
               ? `${material.what}: file ${material.file} does not exist`
-              : `${material.what}: file ${material.file} cannot be read (${error._tag === "SystemError" ? error.reason : error.description})`
+              : `${material.what}: file ${material.file} cannot be read (${FileError.reasonOf(error)})`
           )
         )
       )
@@ -172,8 +174,8 @@ export const rotating = (
 ): Effect.Effect<Pick<Cluster, "credentials" | "current" | "renew">, CredentialsError, FileSystem> =>
   Effect.gen(function* () {
     const fs = yield* FileSystem
-    const clock: Clock.Clock = yield* Effect.clock
-    const one = yield* Effect.makeSemaphore(1)
+    const clock = yield* Clock.Clock
+    const one = yield* Semaphore.make(1)
     let source = yield* load
     let { credentials: current, expiresAt } = yield* read(source)
     let readAt = Time.monotonic(clock)
@@ -191,9 +193,9 @@ export const rotating = (
         current = { ...next.credentials, tls }
         expiresAt = next.expiresAt
       }).pipe(
-        Effect.catchAll((error) => Effect.logWarning(`${error.message}; the credentials read before stay in use`)),
+        Effect.catch((error) => Effect.logWarning(`${error.message}; the credentials read before stay in use`)),
         // Only a finished renewal counts: after an interrupted one, the next waiting request renews.
-        Effect.zipRight(
+        Effect.andThen(
           Effect.sync(() => {
             readAt = Time.monotonic(clock)
             if (renewed) renewedAt = readAt
@@ -208,12 +210,12 @@ export const rotating = (
       )
     const since = (moment: number) => Time.monotonic(clock) - moment
     // Wall-clock time, as `expiresAt` is a date.
-    const expired = () => expiresAt !== undefined && clock.unsafeCurrentTimeMillis() >= expiresAt
+    const expired = () => expiresAt !== undefined && clock.currentTimeMillisUnsafe() >= expiresAt
     const rested = () => since(readAt) >= renewMillis
     const latest = Effect.sync(() => current)
     /** One at a time; a request that waited checks again whether the work is still due. */
     const when = (due: () => boolean, read: Effect.Effect<void>) =>
-      Effect.zipRight(one.withPermits(1)(Effect.suspend(() => (due() ? read : Effect.void))), latest)
+      Effect.andThen(one.withPermits(1)(Effect.suspend(() => (due() ? read : Effect.void))), latest)
     const isOver = () => expired() && (reading || rested())
     // While one request reads, the others use the current credentials, which are still valid.
     const isOld = () => !reading && since(readAt) >= refreshMillis && rotates(source)

@@ -3,7 +3,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Deadline from "./Deadline.ts"
 import type { Request } from "./Request.ts"
@@ -18,19 +18,19 @@ const within = (request: Request, millis: number) =>
     const slow = deadline.layer((request) =>
       Transport.abortable(request, Effect.delay(Effect.succeed(answer(200, "late")), millis))
     )
-    return yield* Effect.either(slow(request))
+    return yield* Effect.result(slow(request))
   })
 
 describe("Deadline", () => {
   effect("fails with a Transport error and an unknown outcome after 30 seconds without an answer", () =>
     Effect.gen(function* () {
-      const fiber = yield* Effect.fork(within(request, 60_000))
+      const fiber = yield* Effect.forkChild(within(request, 60_000))
       yield* TestClock.adjust("29999 millis")
-      expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+      expect(fiber.pollUnsafe()).toBeUndefined()
       yield* TestClock.adjust("1 millis")
       expect(yield* Fiber.join(fiber)).toMatchObject({
-        _tag: "Left",
-        left: {
+        _tag: "Failure",
+        failure: {
           _tag: "Transport",
           code: "DEADLINE",
           outcome: "unknown",
@@ -46,17 +46,17 @@ describe("Deadline", () => {
         const wall = yield* WallClock.make
         const hanging = Effect.flatMap(Deadline.make("https://server"), (deadline) => {
           const send = deadline.layer((request) => Transport.abortable(request, Effect.never))
-          const soon = Effect.either(send({ ...request, timeoutMillis: 10_000 }))
-          return Effect.zip(Effect.either(send(request)), soon, { concurrent: true })
+          const soon = Effect.result(send({ ...request, timeoutMillis: 10_000 }))
+          return Effect.zip(Effect.result(send(request)), soon, { concurrent: true })
         })
-        const fiber = yield* Effect.fork(Effect.withClock(hanging, wall.clock))
+        const fiber = yield* Effect.forkChild(Effect.provideService(hanging, Clock.Clock, wall.clock))
         yield* TestClock.adjust("1 second")
         wall.set(millis)
         yield* TestClock.adjust("28 seconds")
         // The request with 10 seconds has ended; the fiber sleeps until the deadline of the other.
-        expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+        expect(fiber.pollUnsafe()).toBeUndefined()
         yield* TestClock.adjust("1 second")
-        const late = { _tag: "Left", left: { code: "DEADLINE" } }
+        const late = { _tag: "Failure", failure: { code: "DEADLINE" } }
         expect(yield* Fiber.join(fiber)).toMatchObject([late, late])
       })
     )
@@ -64,9 +64,9 @@ describe("Deadline", () => {
 
   effect("returns an answer within the time at once", () =>
     Effect.gen(function* () {
-      const fiber = yield* Effect.fork(Effect.zip(within(request, 29_000), Clock.currentTimeMillis))
+      const fiber = yield* Effect.forkChild(Effect.zip(within(request, 29_000), Clock.currentTimeMillis))
       yield* TestClock.adjust("10 minutes")
-      expect(yield* Fiber.join(fiber)).toMatchObject([{ _tag: "Right", right: { body: "late" } }, 29_000])
+      expect(yield* Fiber.join(fiber)).toMatchObject([{ _tag: "Success", success: { body: "late" } }, 29_000])
     })
   )
 
@@ -93,10 +93,10 @@ describe("Deadline", () => {
       ] as const) {
         yield* send({ ...request, timeoutMillis }).pipe(
           Effect.ignore,
-          Effect.zipRight(Clock.currentTimeMillis),
+          Effect.andThen(Clock.currentTimeMillis),
           Effect.tap((now) => Effect.sync(() => ended.push(now))),
           Effect.delay(start),
-          Effect.fork
+          Effect.forkChild
         )
       }
       yield* TestClock.adjust("3 minutes")
@@ -106,10 +106,10 @@ describe("Deadline", () => {
 
   effect("ends an interrupted request at once", () =>
     Effect.gen(function* () {
-      const fiber = yield* Effect.fork(within(request, 60_000))
+      const fiber = yield* Effect.forkChild(within(request, 60_000))
       yield* TestClock.adjust("1 second")
-      const exit = yield* Fiber.interrupt(fiber)
-      expect(exit._tag).toBe("Failure")
+      yield* Fiber.interrupt(fiber)
+      expect(fiber.pollUnsafe()?._tag).toBe("Failure")
       expect(yield* Clock.currentTimeMillis).toBe(1000)
     })
   )

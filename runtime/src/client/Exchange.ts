@@ -166,6 +166,6 @@ export class Ledger {
 }
 
 /** The ledger of the reconcile that an effect runs in; `undefined` outside of one. */
-export class Exchanges extends Context.Reference<Exchanges>()("@homeostat/runtime/Exchanges", {
+export const Exchanges = Context.Reference("@homeostat/runtime/Exchanges", {
   defaultValue: (): Ledger | undefined => undefined
-}) {}
+})

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import { base64, config, make } from "./KubeConfig.fixture.ts"
 
 const { credentials, failureOf, folder, loadText, pki, write } = make()
@@ -23,7 +23,7 @@ const counting = (name: string, expires?: number) =>
     expires === undefined ? "" : `,\\"expirationTimestamp\\":\\"${new Date(expires).toISOString()}\\"`
   }}}"`
 
-const tokenOf = (cluster: Effect.Effect.Success<ReturnType<typeof loadText>>) =>
+const tokenOf = (cluster: Effect.Success<ReturnType<typeof loadText>>) =>
   Effect.map(cluster.credentials, ({ headers }) => headers.authorization)
 
 /** Waits in real time, because programs run in real time. After the timeout it dies with the name of the condition. */
@@ -147,7 +147,7 @@ describe("An exec plugin", () => {
       Effect.gen(function* () {
         const file = join(folder, `pid${where.length}`)
         const load = failureOf(loadText(scripted(`sleep 600 & echo $! > ${file}; wait`)))
-        const loading = yield* Effect.fork(where === "" ? load : Effect.uninterruptible(load))
+        const loading = yield* Effect.forkChild(where === "" ? load : Effect.uninterruptible(load))
         yield* real("the start of the plugin", 20, () => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"))
         yield* TestClock.adjust("30 seconds")
         expect(yield* Fiber.join(loading)).toBe(

@@ -5,9 +5,9 @@
  * client-node has this too, but it does not kill a program that hangs, and does not use the Clock.
  */
 import * as path from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
 import { CredentialsError } from "./Cluster.ts"
 import type { Issued } from "./Credentials.ts"
 import { mapping, type Selected } from "./KubeConfigFile.ts"
@@ -60,7 +60,7 @@ type Environment = { readonly [name: string]: string | undefined }
 
 /** Runs the program to its end. An interruption kills the program and its child processes. */
 const spawn = (command: string, args: ReadonlyArray<string>, env: Environment): Effect.Effect<Output, unknown> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     try {
       // A new process group, so that the kill also reaches the child processes of a script.
       const child = Bun.spawn([command, ...args], {
@@ -143,9 +143,9 @@ export const make = (selected: Selected, exec: { readonly [key: string]: unknown
         const reason = firstLine(error instanceof Error ? error.message : String(error))
         return failed(`failed: ${reason}${hint === undefined ? "" : ` (${firstLine(hint)})`}`)
       }),
-      Effect.timeoutFail({
+      Effect.timeoutOrElse({
         duration: timeoutMillis,
-        onTimeout: () => failed(`did not finish within ${timeoutMillis / 1000} s`)
+        orElse: () => Effect.fail(failed(`did not finish within ${timeoutMillis / 1000} s`))
       })
     )
     if (Buffer.byteLength(output.stdout) > largestBytes) return yield* failed("printed more than 1 MiB")

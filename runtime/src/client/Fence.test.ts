@@ -1,9 +1,9 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import { isApiError } from "./ApiError.ts"
 import * as Client from "./Client.ts"
 import * as Fence from "./Fence.ts"
@@ -82,7 +82,7 @@ describe("Behind a closed fence,", () => {
       const client = Scripted.client(scripted)
       const { close, permit } = gate()
       close()
-      const child = Effect.flatMap(Effect.fork(writes.create), Fiber.join)
+      const child = Effect.flatMap(Effect.forkChild(writes.create), Fiber.join)
       expect(yield* Fence.within(child, permit).pipe(Effect.flip, Effect.provide(client))).toMatchObject({
         _tag: "Fenced"
       })
@@ -97,7 +97,7 @@ describe("A fence that closes", () => {
     Effect.gen(function* () {
       const scripted = yield* Scripted.make((request) => Scripted.disconnect(request, "ECONNREFUSED"))
       const { close, permit } = gate()
-      const write = yield* Effect.fork(
+      const write = yield* Effect.forkChild(
         Effect.flip(Fence.within(writes.apply, permit)).pipe(Effect.provide(Scripted.client(scripted)))
       )
       yield* TestClock.adjust("10 millis")
@@ -115,19 +115,19 @@ describe("A fence that closes", () => {
       `ends a write without an answer after ${end / 1000} s, at the end of its leadership${renewedAt === undefined ? "" : " that was renewed in between"}, even in an uninterruptible fiber`,
       () =>
         Effect.gen(function* () {
-          const clock = yield* Effect.clock
-          const now = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+          const clock = yield* Clock.Clock
+          const now = () => Number(clock.currentTimeNanosUnsafe()) / 1e6
           const scripted = yield* Scripted.make(() => "silence")
           let endsAt = 10_000
           const permit = { permits: () => now() < endsAt, reason: "ended", until: () => endsAt }
           const write = Fence.within(writes.create, permit)
-          const fiber = yield* Effect.fork(
+          const fiber = yield* Effect.forkChild(
             Effect.uninterruptible(Effect.flip(write)).pipe(Effect.provide(Scripted.client(scripted)))
           )
           yield* TestClock.adjust("8 seconds")
           if (renewedAt !== undefined) endsAt = renewedAt + 10_000
           yield* TestClock.adjust(end - 8000 - 1)
-          expect(Option.isNone(yield* Fiber.poll(fiber))).toBe(true)
+          expect(fiber.pollUnsafe() === undefined).toBe(true)
           yield* TestClock.adjust(1)
           expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Transport", code: "DEADLINE" })
           expect(scripted.requests).toHaveLength(1)

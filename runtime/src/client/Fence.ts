@@ -28,13 +28,13 @@ export interface Permit {
 export const open: Permit = { permits: () => true, reason: "" }
 
 /** The permit for the writes of a fiber and its child fibers. */
-export class Fence extends Context.Reference<Fence>()("@homeostat/runtime/Fence", {
+export const Fence = Context.Reference("@homeostat/runtime/Fence", {
   defaultValue: (): Permit => open
-}) {}
+})
 
 /** Runs an effect with a fence. */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, permit: Permit): Effect.Effect<A, E, R> =>
-  Effect.mapInputContext(effect, (context: Context.Context<R>) => Context.add(context, Fence, permit))
+  Effect.updateContext(effect, (context: Context.Context<R>) => Context.add(context, Fence, permit))
 
 /** Sends if the fence permits it now. Reads always pass, because late reads do no harm. */
 export const guard = <A, E, R>(

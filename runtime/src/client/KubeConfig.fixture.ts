@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from "bun:test"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
@@ -33,8 +33,8 @@ export const config = (options: {
 /** Loads with only these environment variables. */
 export const load = (options: KubeConfig.Options, variables: Record<string, string> = {}) =>
   KubeConfig.load(options).pipe(
-    Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))),
-    Effect.provide(BunFileSystem.layer)
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnvRecord(variables)),
+    Effect.provide(NodeFileSystem.layer)
   )
 
 /** The fixture of one test file: call it once, at its top. */

@@ -2,7 +2,7 @@ import { describe, expect } from "bun:test"
 import { createPrivateKey } from "node:crypto"
 import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import { base64, config, load, make } from "./KubeConfig.fixture.ts"
@@ -174,10 +174,10 @@ describe("KubeConfig reads", () => {
         expect(yield* Effect.flip(load({ kubeconfig }))).toMatchObject({ _tag: "KubeConfigError" })
         rmSync(ran, { force: true })
         const namespace = KubeConfig.namespaceOf({ kubeconfig })
-        expect(yield* Effect.provide(namespace, BunFileSystem.layer)).toBe("team")
+        expect(yield* Effect.provide(namespace, NodeFileSystem.layer)).toBe("team")
         expect(existsSync(ran)).toBe(false)
       }
-      const missing = Effect.provide(KubeConfig.namespaceOf({ kubeconfig: `${folder}/none` }), BunFileSystem.layer)
+      const missing = Effect.provide(KubeConfig.namespaceOf({ kubeconfig: `${folder}/none` }), NodeFileSystem.layer)
       expect(yield* failureOf(missing)).toBe("kubeconfig DIR/none (from --kubeconfig) does not exist")
     })
   )

@@ -9,9 +9,9 @@
  * An invalid source is an error; the loader does not continue with the next one.
  */
 import * as path from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
 import * as AuthPlugin from "./AuthPlugin.ts"
 import { type Cluster, CredentialsError } from "./Cluster.ts"
 import * as Credentials from "./Credentials.ts"
@@ -36,7 +36,7 @@ export interface Options {
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // Strings with a default cannot fail.
-const variable = (name: string): Effect.Effect<string> => Effect.orDie(Config.withDefault(Config.string(name), ""))
+const variable = (name: string): Effect.Effect<string> => Effect.orDie(Config.withDefault(Config.String(name), ""))
 
 const asKubeConfigError = (error: CredentialsError) => new KubeConfigError({ message: error.message })
 
@@ -257,7 +257,7 @@ const podNamespace = (folder: string): Effect.Effect<string | undefined, never, 
  *
  * @example
  * ```ts
- * const transport = Layer.unwrapEffect(Effect.map(KubeConfig.load({ context: "staging" }), (cluster) => Transport.layer(cluster)))
+ * const transport = Layer.unwrap(Effect.map(KubeConfig.load({ context: "staging" }), (cluster) => Transport.layer(cluster)))
  * ```
  */
 export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigError, FileSystem> =>

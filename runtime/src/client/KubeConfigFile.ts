@@ -3,10 +3,11 @@
  * first file with a name wins.
  */
 import * as path from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
+import * as FileError from "../resource/FileError.ts"
 
 /** The configuration is missing or invalid. The message is one line: the error, the place, and how to fix it. */
 export class KubeConfigError extends Data.TaggedError("KubeConfigError")<{ readonly message: string }> {}
@@ -118,12 +119,10 @@ const choose = (files: string, parsed: ReadonlyArray<Parsed>, wanted: string | u
 
 const readFile = (file: string, origin: string): Effect.Effect<string | undefined, KubeConfigError, FileSystem> =>
   Effect.flatMap(FileSystem, (fs) =>
-    Effect.catchAll(fs.readFileString(file), (error) =>
-      error._tag === "SystemError" && error.reason === "NotFound"
+    Effect.catch(fs.readFileString(file), (error) =>
+      FileError.reasonOf(error) === "NotFound"
         ? Effect.sync(() => undefined)
-        : wrong(
-            `kubeconfig ${file} (from ${origin}) cannot be read: ${error._tag === "SystemError" ? error.reason : error.description}`
-          )
+        : wrong(`kubeconfig ${file} (from ${origin}) cannot be read: ${FileError.reasonOf(error)}`)
     )
   )
 

@@ -1,9 +1,10 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
@@ -28,7 +29,7 @@ const counted = (
     const registry = Metrics.make()
     const scripted = yield* Scripted.make(script, opening)
     const client = Scripted.client(scripted).pipe(Layer.provide(Layer.succeed(Metrics.Metrics, registry)))
-    const fiber = yield* Effect.fork(Effect.exit(Effect.provide(use, client)))
+    const fiber = yield* Effect.forkChild(Effect.exit(Effect.provide(use, client)))
     yield* TestClock.adjust("1 minute")
     yield* Fiber.interrupt(fiber)
     return reading(registry)
@@ -123,9 +124,9 @@ effect("The duration of a request is independent of the wall clock", () =>
   Effect.gen(function* () {
     const wall = yield* WallClock.make
     const registry = Metrics.make()
-    const meter = yield* Effect.withClock(Meter.make("https://server", registry), wall.clock)
+    const meter = yield* Effect.provideService(Meter.make("https://server", registry), Clock.Clock, wall.clock)
     const request: Request = { method: "PUT", path: "/x", template: "/x", headers: {}, repeatable: true }
-    const fiber = yield* Effect.fork(meter.send(() => Effect.delay(Effect.succeed(answer(200, "")), 250))(request))
+    const fiber = yield* Effect.forkChild(meter.send(() => Effect.delay(Effect.succeed(answer(200, "")), 250))(request))
     yield* TestClock.adjust(100)
     wall.set(-3_600_000)
     yield* TestClock.adjust(150)
@@ -135,9 +136,7 @@ effect("The duration of a request is independent of the wall clock", () =>
 )
 
 describe("A watch is counted", () => {
-  const watch = Effect.scoped(
-    Effect.zipRight(Client.watch(ConfigMap, { resourceVersion: "1" }), Effect.sleep("1 hour"))
-  )
+  const watch = Effect.scoped(Effect.andThen(Client.watch(ConfigMap, { resourceVersion: "1" }), Effect.sleep("1 hour")))
 
   effect("when it is accepted, without a duration", () =>
     Effect.gen(function* () {

@@ -6,6 +6,7 @@
  * again, with other credentials or over HTTP/1.1, that counts as one attempt with the last response.
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Time from "../resource/Time.ts"
@@ -42,11 +43,11 @@ interface Instruments {
 
 /** A fenced write was not sent. */
 const isFenced = <E extends ApiError>(cause: Cause.Cause<E>): boolean =>
-  Option.exists(Cause.failureOption(cause), (error) => error._tag === "Fenced")
+  Option.exists(Cause.findErrorOption(cause), (error) => error._tag === "Fenced")
 
 /** A meter for requests to a server, by its URL or another name. */
 export const make = (server: string, registry: Registry): Effect.Effect<Meter> =>
-  Effect.map(Effect.clock, (clock) => {
+  Effect.map(Clock.Clock, (clock) => {
     const host = URL.parse(server)?.host || server
     const methods = new Map<string, Instruments>()
 

@@ -1,10 +1,9 @@
 /** The operations of a client, over any stack. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
-import * as FiberRef from "effect/FiberRef"
 import type * as Option from "effect/Option"
 import * as Random from "effect/Random"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Decoding from "../resource/Decoding.ts"
 import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
@@ -215,9 +214,9 @@ export const make = (stack: Stack): Operations => {
     Effect.flatMap(stack.send(request), (response) => parse<T>(request, response, form))
 
   const typed = <A extends KubernetesObject>(resource: Readable<A>, call: Call.Call): Typed<A> =>
-    Either.isLeft(call)
-      ? Effect.fail(call.left)
-      : Effect.flatMap(sendAs<KubernetesObject>(call.right), (object) => resource.decode(object))
+    Result.isFailure(call)
+      ? Effect.fail(call.failure)
+      : Effect.flatMap(sendAs<KubernetesObject>(call.success), (object) => Effect.fromResult(resource.decode(object)))
 
   const publish = (
     call: Request,
@@ -247,17 +246,17 @@ export const make = (stack: Stack): Operations => {
     { before, ...options }: WriteOptions,
     call: (fieldManager: string) => Call.Call
   ): Effect.Effect<T, ApiError.ApiError> =>
-    Effect.withFiberRuntime((fiber) => {
-      const context = fiber.getFiberRef(FiberRef.currentContext)
+    Effect.withFiber((fiber) => {
+      const context = fiber.context
       const fieldManager = options.fieldManager ?? Context.get(context, FieldManager)
       const request = call(fieldManager)
-      if (Either.isLeft(request)) return Effect.fail(request.left)
-      return Effect.flatMap(stack.send(request.right), (response) =>
-        Effect.map(parse<T>(request.right, response), (object) => {
+      if (Result.isFailure(request)) return Effect.fail(request.failure)
+      return Effect.flatMap(stack.send(request.success), (response) =>
+        Effect.map(parse<T>(request.success, response), (object) => {
           const { uid, resourceVersion: after } = object.metadata
           const age = ageOf(object, { fieldManager, subresource }, response)
-          publish(request.right, { resource, verb, subresource }, object)
-          enter(context, request.right, {
+          publish(request.success, { resource, verb, subresource }, object)
+          enter(context, request.success, {
             kind: resource.kind,
             uid,
             verb,
@@ -275,7 +274,7 @@ export const make = (stack: Stack): Operations => {
   const decoded = <A extends KubernetesObject>(
     resource: Readable<A>,
     effect: Effect.Effect<KubernetesObject, ApiError.ApiError>
-  ): Typed<A> => Effect.flatMap(effect, (object) => resource.decode(object))
+  ): Typed<A> => Effect.flatMap(effect, (object) => Effect.fromResult(resource.decode(object)))
 
   const patchOf =
     (subresource: string | undefined): Operations["patch"] =>
@@ -364,22 +363,22 @@ export const make = (stack: Stack): Operations => {
     apply: applyOf(undefined),
     delete: <A extends KubernetesObject>(resource: Readable<A>, key: ObjectKey, options: DeleteOptions = {}) => {
       const call = Call.remove(resource, key, options)
-      if (Either.isLeft(call)) return Effect.fail(call.left)
-      return Effect.withFiberRuntime<Option.Option<A>, ApiError.ApiError | InvalidObject>((fiber) =>
+      if (Result.isFailure(call)) return Effect.fail(call.failure)
+      return Effect.withFiber<Option.Option<A>, ApiError.ApiError | InvalidObject>((fiber) =>
         Effect.flatMap(
-          sendAs<KubernetesObject | ApiError.Status>(call.right, deletion),
+          sendAs<KubernetesObject | ApiError.Status>(call.success, deletion),
           (answer): Effect.Effect<Option.Option<A>, InvalidObject> => {
             const object = ApiError.isStatus(answer) ? undefined : answer
             const uid = ApiError.isStatus(answer) ? answer.details?.uid : undefined
-            publish(call.right, { resource, verb: "delete", ...(object === undefined && { uid }) }, object)
-            enter(fiber.getFiberRef(FiberRef.currentContext), call.right, {
+            publish(call.success, { resource, verb: "delete", ...(object === undefined && { uid }) }, object)
+            enter(fiber.context, call.success, {
               ...plainly(resource.kind, "delete"),
               uid: object?.metadata.uid,
               before: options.resourceVersion,
               after: object?.metadata.resourceVersion
             })
             return object !== undefined && isLeaving(object)
-              ? Effect.asSome(resource.decode(object))
+              ? Effect.asSome(Effect.fromResult(resource.decode(object)))
               : Effect.succeedNone
           }
         )
@@ -387,10 +386,10 @@ export const make = (stack: Stack): Operations => {
     },
     deleteAll: (resource, options) => {
       const call = Call.removeAll(resource, options, options)
-      if (Either.isLeft(call)) return Effect.fail(call.left)
-      return Effect.withFiberRuntime((fiber) =>
-        Effect.map(stack.send(call.right), () =>
-          enter(fiber.getFiberRef(FiberRef.currentContext), call.right, plainly(resource.kind, "deletecollection"))
+      if (Result.isFailure(call)) return Effect.fail(call.failure)
+      return Effect.withFiber((fiber) =>
+        Effect.map(stack.send(call.success), () =>
+          enter(fiber.context, call.success, plainly(resource.kind, "deletecollection"))
         )
       )
     },
@@ -403,7 +402,7 @@ export const make = (stack: Stack): Operations => {
     scale: {
       get: (resource, key, options = {}) => {
         const call = Call.get(resource, key, "scale", options)
-        return Either.isLeft(call) ? Effect.fail(call.left) : sendAs<Scale>(call.right)
+        return Result.isFailure(call) ? Effect.fail(call.failure) : sendAs<Scale>(call.success)
       },
       patch: (resource, key, change, options = {}) =>
         write<Scale>(resource, "patch", "scale", options, (manager) =>
@@ -444,4 +443,6 @@ const isLeaving = ({ metadata }: KubernetesObject): boolean =>
 
 /** Five to ten minutes at random, as in client-go, so that watches that open together do not end together. */
 const watchSeconds = (options: WatchOptions): Effect.Effect<number> =>
-  options.timeoutSeconds === undefined ? Random.nextIntBetween(300, 601) : Effect.succeed(options.timeoutSeconds)
+  options.timeoutSeconds === undefined
+    ? Random.nextIntBetween(300, 601, { halfOpen: true })
+    : Effect.succeed(options.timeoutSeconds)

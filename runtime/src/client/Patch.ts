@@ -26,7 +26,7 @@ export type Operation =
 export const guarded = <A, E, R>(
   effect: Effect.Effect<A, E | ApiError, R>
 ): Effect.Effect<A, Exclude<E, Invalid> | ApiError, R> =>
-  Effect.catchAll(effect, (error) =>
+  Effect.catch(effect, (error) =>
     Effect.fail(
       error instanceof Invalid && error.causes.length === 0
         ? new Conflict({

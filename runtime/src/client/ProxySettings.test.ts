@@ -58,7 +58,11 @@ describe("ProxySettings", () => {
   effect("upper-case variables have precedence over lower-case ones", () =>
     Effect.gen(function* () {
       const read = (variables: Record<string, string>) =>
-        Effect.withConfigProvider(ProxySettings.environment, ConfigProvider.fromMap(new Map(Object.entries(variables))))
+        Effect.provideService(
+          ProxySettings.environment,
+          ConfigProvider.ConfigProvider,
+          ConfigProvider.fromEnvRecord(variables)
+        )
       expect(yield* read({})).toEqual({ https: "", http: "", except: "" })
       expect(yield* read({ HTTPS_PROXY: "a", https_proxy: "b", http_proxy: "c", no_proxy: "d,e" })).toEqual({
         https: "a",

@@ -17,8 +17,8 @@ export interface Environment {
 }
 
 const variable = (name: string): Config.Config<string> =>
-  Config.string(name).pipe(
-    Config.orElse(() => Config.string(name.toLowerCase())),
+  Config.String(name).pipe(
+    Config.orElse(() => Config.String(name.toLowerCase())),
     Config.withDefault("")
   )
 

@@ -4,7 +4,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
+import { fixed } from "../resource/Random.fixture.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as ApiError from "./ApiError.ts"
 import type { Request } from "./Request.ts"
@@ -99,15 +100,15 @@ describe("Retry", () => {
           return typeof reaction === "string" ? Effect.fail(errorOf(request, reaction)) : Effect.succeed(reaction)
         })
       )
-      const fiber = yield* Effect.fork(Effect.either(send(request)))
+      const fiber = yield* Effect.forkChild(Effect.result(send(request)))
       yield* TestClock.adjust("1 minute")
       return { result: yield* Fiber.join(fiber), sentAt }
-    }).pipe(Effect.withRandom(Random.fixed([0.5])))
+    }).pipe(Effect.provideService(Random.Random, fixed(0.5)))
 
   effect("continues as soon as the server is available", () =>
     Effect.gen(function* () {
       const { result, sentAt } = yield* run(create, ["ECONNREFUSED", "ECONNREFUSED", answer(201, "made")])
-      expect(result).toMatchObject({ _tag: "Right", right: { body: "made" } })
+      expect(result).toMatchObject({ _tag: "Success", success: { body: "made" } })
       expect(sentAt).toEqual([0, 100, 400])
     })
   )
@@ -115,7 +116,7 @@ describe("Retry", () => {
   effect("stops after five attempts in four seconds if the server stays unavailable", () =>
     Effect.gen(function* () {
       const { result, sentAt } = yield* run(get, [])
-      expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Transport", outcome: "unsent" } })
+      expect(result).toMatchObject({ _tag: "Failure", failure: { _tag: "Transport", outcome: "unsent" } })
       expect(sentAt).toEqual([0, 100, 400, 1300, 4000])
     })
   )
@@ -134,21 +135,21 @@ describe("Retry", () => {
             "3 seconds"
           )
         )
-        const fiber = yield* Effect.fork(Effect.withClock(Effect.either(send(get)), wall.clock))
+        const fiber = yield* Effect.forkChild(Effect.provideService(Effect.result(send(get)), Clock.Clock, wall.clock))
         yield* TestClock.adjust("1 second")
         wall.set(millis)
         yield* TestClock.adjust("1 minute")
-        expect((yield* Fiber.join(fiber))._tag).toBe("Left")
+        expect((yield* Fiber.join(fiber))._tag).toBe("Failure")
         // They end at 3, 6.1 and 9.4 s; a fourth would begin later than 10 s after the first.
         expect(sent).toBe(3)
-      }).pipe(Effect.withRandom(Random.fixed([0.5])))
+      }).pipe(Effect.provideService(Random.Random, fixed(0.5)))
     )
   }
 
   effect("does not repeat a create whose answer is lost, and the outcome is unknown", () =>
     Effect.gen(function* () {
       const { result, sentAt } = yield* run(create, ["ECONNRESET"])
-      expect(result).toMatchObject({ _tag: "Left", left: { code: "ECONNRESET", outcome: "unknown" } })
+      expect(result).toMatchObject({ _tag: "Failure", failure: { code: "ECONNRESET", outcome: "unknown" } })
       expect(sentAt).toEqual([0])
     })
   )
@@ -156,7 +157,7 @@ describe("Retry", () => {
   effect("repeats an apply whose answer is lost", () =>
     Effect.gen(function* () {
       const { result, sentAt } = yield* run(apply, ["ECONNRESET", answer(200, "applied")])
-      expect(result._tag).toBe("Right")
+      expect(result._tag).toBe("Success")
       expect(sentAt).toEqual([0, 100])
     })
   )

@@ -20,6 +20,7 @@
  * Watches do not pass this layer, because the reflector has its own retries and must see each failure.
  */
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Time from "../resource/Time.ts"
@@ -93,18 +94,18 @@ export const next = (
 export const layer =
   (send: Handler, retried?: (request: Request, error: ApiError) => void): Handler =>
   (request) =>
-    Effect.flatMap(Effect.clock, (clock) => {
+    Effect.flatMap(Clock.Clock, (clock) => {
       const start = Time.monotonic(clock)
       const attempt = (made: number): ReturnType<Handler> =>
-        Effect.catchAll(send(request), (error) =>
+        Effect.catch(send(request), (error) =>
           Effect.flatMap(Random.next, (random) => {
             const delay = next(request, error, made, Time.monotonic(clock) - start, random)
             if (delay === undefined) return Effect.fail(error)
             retried?.(request, error)
             if (request.sendings !== undefined) request.sendings.again = made
             return Effect.logDebug(`${error.message}: trying again in ${delay} ms`).pipe(
-              Effect.zipRight(Clock.sleep(delay)),
-              Effect.zipRight(attempt(made + 1))
+              Effect.andThen(clock.sleep(Duration.millis(delay))),
+              Effect.andThen(attempt(made + 1))
             )
           })
         )

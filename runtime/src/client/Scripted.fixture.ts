@@ -104,13 +104,13 @@ export const make = (
         requests.push(request)
         const first = yield* react(request, opening)
         const ended = yield* Deferred.make<never, ApiError.Transport>()
-        const abort = Effect.zipRight(
+        const abort = Effect.andThen(
           Effect.sync(() => aborted++),
           Effect.asVoid(Deferred.fail(ended, disconnect(request, "ABORTED")))
         )
         yield* Effect.addFinalizer(() => abort)
         request.abort?.signal.addEventListener("abort", () =>
-          Deferred.unsafeDone(ended, Effect.fail(disconnect(request, "ABORTED")))
+          Deferred.doneUnsafe(ended, Effect.fail(disconnect(request, "ABORTED")))
         )
         let rest: string | undefined = first.body
         const next = Effect.suspend(() => {

@@ -54,7 +54,7 @@ export const make = Effect.fnUntraced(function* (transport: typeof Transport.Ser
     open: (request) =>
       deadline.within(request, (bounded) =>
         Effect.flatMap(opened(bounded), (streaming) =>
-          Effect.zipRight(warn(streaming.headers), Answer.checkStreaming(bounded, streaming))
+          Effect.andThen(warn(streaming.headers), Answer.checkStreaming(bounded, streaming))
         )
       )
   }

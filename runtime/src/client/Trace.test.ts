@@ -4,8 +4,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
+import * as TestClock from "effect/testing/TestClock"
 import type { ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
 import * as Client from "./Client.ts"
 import { Exchanges, Ledger, most } from "./Exchange.ts"
@@ -27,7 +27,7 @@ interface Recorded {
 const recording = (sampled: boolean) => {
   const spans: Array<Recorded> = []
   const tracer = Tracer.make({
-    span: (name, parent, context, links, startTime, kind) => {
+    span: ({ annotations, kind, links, name, parent, startTime }) => {
       const spanId = String(spans.length + 1).padStart(16, "0")
       const traceId = parent._tag === "Some" ? parent.value.traceId : "a".repeat(32)
       const recorded: Recorded = { name, kind, traceId, spanId, attributes: {} }
@@ -38,7 +38,7 @@ const recording = (sampled: boolean) => {
         spanId,
         traceId,
         parent,
-        context,
+        annotations,
         links,
         kind,
         sampled,
@@ -54,13 +54,12 @@ const recording = (sampled: boolean) => {
         addLinks: () => {}
       }
       return span
-    },
-    context: (f) => f()
+    }
   })
   return { spans, tracer }
 }
 
-const get = Effect.either(Client.get(ConfigMap, key))
+const get = Effect.result(Client.get(ConfigMap, key))
 
 const run = (
   script: Parameters<typeof Scripted.make>[0],
@@ -70,7 +69,7 @@ const run = (
   Effect.gen(function* () {
     const { spans, tracer } = recording(sampled)
     const server = yield* Scripted.make(script)
-    const fiber = yield* Effect.fork(body.pipe(Effect.provide(Scripted.client(server)), Effect.withTracer(tracer)))
+    const fiber = yield* Effect.forkChild(body.pipe(Effect.provide(Scripted.client(server)), Effect.withTracer(tracer)))
     yield* TestClock.adjust("1 minute")
     yield* Fiber.join(fiber)
     return { spans, headers: server.requests.map((request) => request.headers) }

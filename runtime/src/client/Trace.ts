@@ -5,10 +5,12 @@
  *
  * It is outside of `Retry`: a request with retries is one span and one ID in the audit log.
  */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
 import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
@@ -34,7 +36,7 @@ const isTraceId = (id: string): boolean => id.length === 32
 /** Status and error of a request. */
 const verdict = (exit: Exit.Exit<Response, ApiError>): Pick<Exchange, "status" | "error"> => {
   if (Exit.isSuccess(exit)) return { status: exit.value.status, error: undefined }
-  const error = exit.cause._tag === "Fail" ? exit.cause.error : undefined
+  const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
   return {
     status: error !== undefined && isAnswer(error) ? error.code : undefined,
     error: error?._tag ?? "Interrupted"
@@ -54,8 +56,8 @@ export const layer = (server: string): ((send: Handler) => Handler) => {
 
   /** Sends the request and records its outcome. */
   const entered = (request: Request, ledger: Ledger | undefined, send: Handler, auditId?: string, span?: Tracer.Span) =>
-    Effect.flatMap(Effect.clock, (clock) => {
-      const startedAt = clock.unsafeCurrentTimeMillis()
+    Effect.flatMap(Clock.Clock, (clock) => {
+      const startedAt = clock.currentTimeMillisUnsafe()
       const began = Time.monotonic(clock)
       const sendings = { again: 0 }
       const ended = ledger?.count()
@@ -72,9 +74,9 @@ export const layer = (server: string): ((send: Handler) => Handler) => {
     })
 
   return (send) => (request) =>
-    Effect.withFiberRuntime((fiber) => {
-      const ledger = Context.get(fiber.getFiberRef(FiberRef.currentContext), Exchanges)
-      if (fiber.currentSpan === undefined) {
+    Effect.withFiber((fiber) => {
+      const ledger = Context.get(fiber.context, Exchanges)
+      if (fiber.cache.span === undefined) {
         return ledger === undefined ? send(request) : entered(request, ledger, send)
       }
       const options = { kind: "client", captureStackTrace: false, attributes: attributesOf(request, host) } as const

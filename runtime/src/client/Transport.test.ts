@@ -4,12 +4,11 @@ import * as net from "node:net"
 import { createServer, type TLSSocket } from "node:tls"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { effect, live } from "@homeostat/testkit/Test"
+import * as Cache from "effect/Cache"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Cluster from "./Cluster.ts"
 import * as Deadline from "./Deadline.ts"
 import * as Fence from "./Fence.ts"
@@ -71,7 +70,7 @@ const http2Server = (authority: Certificates.Authority) =>
         })
       )
     })
-    yield* Effect.async<void>((resume) => {
+    yield* Effect.callback<void>((resume) => {
       server.listen(0, "127.0.0.1", () => resume(Effect.void))
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
@@ -114,12 +113,15 @@ describe("Transport", () => {
       const authority = yield* Certificates.authority
       const server = yield* http2Server(authority)
       let name = "before"
-      const credentials = yield* Effect.cachedFunction((name: string) =>
-        Effect.map(authority.client(name, []), ({ certificate, key }) => ({
-          tls: { ca: authority.certificate, cert: certificate, key },
-          headers: {}
-        }))
-      )
+      const issued = yield* Cache.make({
+        capacity: 2,
+        lookup: (name: string) =>
+          Effect.map(authority.client(name, []), ({ certificate, key }) => ({
+            tls: { ca: authority.certificate, cert: certificate, key },
+            headers: {}
+          }))
+      })
+      const credentials = (name: string) => Cache.get(issued, name)
       const transport = yield* connect({
         ...Cluster.make({ server }),
         current: undefined,
@@ -238,13 +240,16 @@ describe("Transport", () => {
       let left = yield* Deferred.make<void>()
       const ended = (what: string) =>
         Effect.suspend(() => Deferred.await(left)).pipe(
-          Effect.timeoutFail({ duration: "3 seconds", onTimeout: () => `the server does not see the end of ${what}` })
+          Effect.timeoutOrElse({
+            duration: "3 seconds",
+            orElse: () => Effect.fail(`the server does not see the end of ${what}`)
+          })
         )
       const server = yield* serve({
         fetch: (request) => {
           const [here, gone] = [arrived, left]
-          request.signal.addEventListener("abort", () => Deferred.unsafeDone(gone, Effect.void))
-          Deferred.unsafeDone(here, Effect.void)
+          request.signal.addEventListener("abort", () => Deferred.doneUnsafe(gone, Effect.void))
+          Deferred.doneUnsafe(here, Effect.void)
           if (request.url.endsWith("/watch")) {
             return new Response(new ReadableStream({ start: (controller) => controller.enqueue("first") }))
           }
@@ -257,14 +262,14 @@ describe("Transport", () => {
       })
       const transport = yield* connect(Cluster.make({ server: `http://127.0.0.1:${server.port}` }))
 
-      const interrupted = yield* Effect.fork(transport.send(get))
+      const interrupted = yield* Effect.forkChild(transport.send(get))
       yield* Deferred.await(arrived)
       yield* Fiber.interrupt(interrupted)
       yield* ended("an interrupted request")
 
       yield* renewed
       const abort = new AbortController()
-      const aborted = yield* Effect.fork(Effect.flip(transport.send({ ...get, abort })))
+      const aborted = yield* Effect.forkChild(Effect.flip(transport.send({ ...get, abort })))
       yield* Deferred.await(arrived)
       abort.abort()
       expect((yield* Fiber.join(aborted))._tag).toBe("Transport")
@@ -462,10 +467,10 @@ describe("Transport", () => {
   live("ends an aborted request that waits in memory, even in an uninterruptible fiber", () =>
     Effect.gen(function* () {
       const abort = new AbortController()
-      const waiting = yield* Effect.fork(
+      const waiting = yield* Effect.forkChild(
         Effect.uninterruptible(Effect.flip(Transport.abortable({ ...get, abort }, Effect.never)))
       )
-      yield* Effect.yieldNow()
+      yield* Effect.yieldNow
       abort.abort()
       expect(yield* Fiber.join(waiting)).toMatchObject({ code: "ABORTED" })
       const answered = Transport.abortable({ ...get, abort: new AbortController() }, Effect.delay(Effect.succeed(1), 5))
@@ -513,7 +518,7 @@ describe("Transport", () => {
       const read: Array<string> = []
       const reading = (what: string) =>
         Effect.as(
-          Effect.zipRight(
+          Effect.andThen(
             Effect.sleep("30 seconds"),
             Effect.sync(() => void read.push(what))
           ),
@@ -529,11 +534,11 @@ describe("Transport", () => {
       })
       const deadline = yield* Deadline.make("memory")
       const send = Effect.flip(deadline.within({ ...get, timeoutMillis: 5000 }, transport.send))
-      const failed = yield* Effect.fork(Effect.uninterruptible(send))
+      const failed = yield* Effect.forkChild(Effect.uninterruptible(send))
       yield* TestClock.adjust("5 seconds")
-      expect(yield* Fiber.poll(failed)).toMatchObject(Option.some(Exit.succeed({ code: "DEADLINE" })))
+      expect(failed.pollUnsafe()).toMatchObject({ _tag: "Success", value: { code: "DEADLINE" } })
       expect(read).toEqual([])
-      const interrupted = yield* Effect.fork(send)
+      const interrupted = yield* Effect.forkChild(send)
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(interrupted)
       yield* TestClock.adjust("1 minute")
@@ -548,7 +553,7 @@ describe("Transport", () => {
       const client = Promise.withResolvers<net.Socket>()
       const listen = (server: net.Server) =>
         Effect.acquireRelease(
-          Effect.async<number>((resume) => {
+          Effect.callback<number>((resume) => {
             server.listen(0, "127.0.0.1", () => resume(Effect.succeed((server.address() as net.AddressInfo).port)))
           }),
           () => Effect.sync(() => server.close())

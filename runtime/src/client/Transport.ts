@@ -2,7 +2,7 @@
  * The bottom of the stack: one request, one response, no retries. Over the network it is Bun's fetch with the cluster's TLS; another
  * implementation may respond from memory.
  *
- * Why a hand-written layer over `Bun.FetchSession`: it adds 0.05 to 0.12 ms of CPU per request, where @effect/platform's HttpClient
+ * Why a hand-written layer over `Bun.FetchSession`: it adds 0.05 to 0.12 ms of CPU per request, where the HttpClient of Effect 3
  * adds 0.3 to 0.5 ms, and the protocol is chosen per request. One HTTP/2 connection carries everything, including watches (Bun opens
  * another one at 100 streams), which takes less CPU than HTTP/1.1 with one connection per watch.
  */
@@ -23,7 +23,7 @@ import type { Response, Streaming } from "./Response.ts"
  * Sends requests to one API server. Every status is a response, also an error; it fails only without a response. An interruption or
  * the `abort` of a request ends the request on the wire. After `abort` it fails with any error.
  */
-export class Transport extends Context.Tag("@homeostat/runtime/Transport")<
+export class Transport extends Context.Service<
   Transport,
   {
     /** The server's URL or another name, for messages and spans. */
@@ -33,7 +33,7 @@ export class Transport extends Context.Tag("@homeostat/runtime/Transport")<
     /** Sends a request with a streaming response: a watch. Closing the scope ends it. */
     readonly open: (request: Request) => Effect.Effect<Streaming, ApiError.Transport | ApiError.Fenced, Scope.Scope>
   }
->() {}
+>()("@homeostat/runtime/Transport") {}
 
 /**
  * Makes an effect obey the `abort` of a request: for transports in memory. Also where the caller cannot be interrupted, such as the
@@ -47,7 +47,7 @@ export const abortable = <A, E, R>(
 ): Effect.Effect<A, E | ApiError.Transport, R> => {
   const signal = request.abort?.signal
   if (signal === undefined) return effect
-  const aborted = Effect.async<never, ApiError.Transport>((resume) => {
+  const aborted = Effect.callback<never, ApiError.Transport>((resume) => {
     const abort = () => resume(Effect.fail(Disconnect.make(infoOf(request), "memory", "ABORTED", "aborted")))
     if (signal.aborted) abort()
     else signal.addEventListener("abort", abort, { once: true })
@@ -162,12 +162,12 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     // A plugin may have taken half a minute, in which the leadership may have ended.
     const attempt = (credentials: Credentials) => Fence.guard(request, sendOnce(credentials))
     const attemptDowngraded = (credentials: Credentials) =>
-      Effect.catchAll(attempt(credentials), (error) => {
+      Effect.catch(attempt(credentials), (error) => {
         // The TLS handshake reported it before any byte was sent. Later requests use HTTP/1.1 at once.
         if (error._tag !== "Transport" || error.code !== "HTTP2Unsupported") return Effect.fail(error)
         const first = http2
         http2 = false
-        return Effect.zipRight(
+        return Effect.andThen(
           first ? Effect.logInfo(`${cluster.server} does not speak HTTP/2: using HTTP/1.1`) : Effect.void,
           attempt(credentials)
         )
@@ -182,7 +182,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
         onSuccess: (credentials) =>
           credentials.headers.authorization === refused.headers.authorization && credentials.tls === refused.tls
             ? otherwise
-            : Effect.zipRight(before, attemptDowngraded(credentials))
+            : Effect.andThen(before, attemptDowngraded(credentials))
       })
     return credentialsFor(request).pipe(
       Effect.mapError((error) => (error._tag === "Transport" ? error : refused(request, cluster.server, error))),
@@ -202,7 +202,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
   }
 
   const sendOnce = (request: Request) => (credentials: Credentials) =>
-    Effect.async<Response, ApiError.Transport>((resume) => {
+    Effect.callback<Response, ApiError.Transport>((resume) => {
       const controller = request.abort ?? new AbortController()
       const fail = (error: unknown) => resume(Effect.fail(failed(request)(error)))
       try {
@@ -266,4 +266,4 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
  * ```
  */
 export const layer = (cluster: Cluster, options?: Options): Layer.Layer<Transport> =>
-  Layer.scoped(Transport, make(cluster, options))
+  Layer.effect(Transport, make(cluster, options))

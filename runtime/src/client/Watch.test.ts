@@ -3,10 +3,10 @@ import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { effect } from "@homeostat/testkit/Test"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
+import * as FastCheck from "fast-check"
 import { capture } from "../controller/World.fixture.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Client from "./Client.ts"
@@ -172,7 +172,7 @@ describe("Watch", () => {
       const watch = yield* open(options)
       const began = yield* Clock.currentTimeMillis
       if (lines !== "") yield* Queue.offer(bytes, lines)
-      const fiber = yield* Effect.fork(
+      const fiber = yield* Effect.forkChild(
         Effect.zip(
           Effect.flip(Effect.forever(watch.next)),
           Effect.map(Clock.currentTimeMillis, (now) => now - began)
@@ -234,7 +234,9 @@ describe("Watch", () => {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
         const watch = yield* open()
-        const fiber = yield* Effect.fork(Effect.zip(Effect.flip(Effect.forever(watch.next)), Clock.currentTimeMillis))
+        const fiber = yield* Effect.forkChild(
+          Effect.zip(Effect.flip(Effect.forever(watch.next)), Clock.currentTimeMillis)
+        )
         yield* TestClock.adjust("100 seconds")
         yield* Queue.offer(server.bytes, bookmark("8"))
         yield* TestClock.adjust("100 seconds")
@@ -251,16 +253,16 @@ describe("Watch", () => {
         const server = yield* Scripted.make(() => "silence")
         const wall = yield* WallClock.make
         yield* Effect.gen(function* () {
-          const watch = yield* Effect.withClock(open(), wall.clock)
-          const fiber = yield* Effect.fork(Effect.flip(Effect.forever(watch.next)))
+          const watch = yield* Effect.provideService(open(), Clock.Clock, wall.clock)
+          const fiber = yield* Effect.forkChild(Effect.flip(Effect.forever(watch.next)))
           yield* TestClock.adjust("100 seconds")
           yield* Queue.offer(server.bytes, bookmark("8"))
           yield* TestClock.adjust("1 second")
           wall.set(millis)
           yield* TestClock.adjust("148999 millis")
-          expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+          expect(fiber.pollUnsafe()).toBeUndefined()
           yield* TestClock.adjust("1 millis")
-          expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "Some" })
+          expect(fiber.pollUnsafe()).toBeDefined()
           expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Idle" })
         }).pipe(Effect.provide(Scripted.client(server)))
       })
@@ -303,14 +305,16 @@ describe("Watch", () => {
   effect("fails with a Transport error if the headers take 30 seconds; events may take any time", () =>
     Effect.gen(function* () {
       const silent = yield* Scripted.make(() => "silence", "silence")
-      const fiber = yield* Effect.fork(Effect.flip(Effect.scoped(open())).pipe(Effect.provide(Scripted.client(silent))))
+      const fiber = yield* Effect.forkChild(
+        Effect.flip(Effect.scoped(open())).pipe(Effect.provide(Scripted.client(silent)))
+      )
       yield* TestClock.adjust("30 seconds")
       expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Transport", code: "DEADLINE" })
 
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
         const watch = yield* open()
-        const waiting = yield* Effect.fork(watch.next)
+        const waiting = yield* Effect.forkChild(watch.next)
         yield* TestClock.adjust("2 minutes")
         yield* Queue.offer(server.bytes, bookmark("8"))
         expect(yield* Fiber.join(waiting)).toHaveLength(1)

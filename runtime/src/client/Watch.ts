@@ -1,4 +1,5 @@
 /** One watch connection: bytes in, events out, one Effect per chunk of bytes. The reflector decides what to do after its end. */
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -172,7 +173,7 @@ export const make = (
   { onBookmark, onIdle, sendsBookmarks, timeoutSeconds }: Silence
 ): Effect.Effect<Connection, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     const { failure, lines, push, skipped } = parser(request)
     const longest = Math.max(idleMillis, timeoutSeconds * 1000 + marginMillis)
     const silenceMillis = (): number => (sendsBookmarks() ? idleMillis : longest)
@@ -226,7 +227,7 @@ export const make = (
       const events = push(bytes)
       const warning = noticed(events)
       const given = events.length > 0 ? Effect.succeed(events) : goOn(before)
-      return warning === undefined ? given : Effect.zipRight(warning, given)
+      return warning === undefined ? given : Effect.andThen(warning, given)
     })
 
     const next: Connection["next"] = Effect.suspend(() => {

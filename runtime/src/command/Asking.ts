@@ -1,8 +1,8 @@
 /** Requests to a running manager, at its port of probes. They do not reach the API server. */
-import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import type { FileSystem } from "effect/FileSystem"
+import * as Result from "effect/Result"
 import * as ProxySettings from "../client/ProxySettings.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Text from "../resource/Text.ts"
@@ -19,12 +19,12 @@ const timeoutMillis = 15_000
 const probePort = BindAddress.usualPorts.probes
 
 /** The full URL, such as `http://127.0.0.1:8081`, from any part of it. */
-const addressOf = (text: string): Either.Either<URL, string> => {
+const addressOf = (text: string): Result.Result<URL, string> => {
   const whole = /^https?:\/\//.test(text) ? text : `http://${text.startsWith(":") ? "127.0.0.1" : ""}${text}`
   const url = URL.parse(whole)
   return url === null || url.pathname !== "/" || url.search !== ""
-    ? Either.left(`invalid manager address: "${text}" (write it like http://127.0.0.1:${probePort})`)
-    : Either.right(url)
+    ? Result.fail(`invalid manager address: "${text}" (write it like http://127.0.0.1:${probePort})`)
+    : Result.succeed(url)
 }
 
 /** The flags of a request to a manager. */

@@ -4,11 +4,12 @@
  * Exit codes: 0 for success and for a clean shutdown, 1 for a failure, 2 for wrong usage. A failure prints one line to standard error.
  * A signal is a failure of a verb with an end of its own: 130 for SIGINT, 143 for SIGTERM.
  */
-import type { FileSystem } from "@effect/platform/FileSystem"
-import * as BunRuntime from "@effect/platform-bun/BunRuntime"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import type { FileSystem } from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Result from "effect/Result"
 import * as FairScheduler from "../manager/FairScheduler.ts"
 import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
@@ -34,13 +35,16 @@ const endAtSecondSignal = (name: string): (() => string | undefined) => {
   return () => first
 }
 
-/** The files. Their module takes 6 ms to load, and the unused parts of BunContext another 20 ms. */
-const files = Layer.unwrapEffect(
+/** The files. Their module takes 6 ms to load, and the unused parts of its package another 20 ms. */
+const files = Layer.unwrap(
   Effect.map(
-    Effect.promise(() => import("@effect/platform-bun/BunFileSystem")),
+    Effect.promise(() => import("@effect/platform-node-shared/NodeFileSystem")),
     ({ layer }) => layer
   )
 )
+
+/** Those of the verbs without another logging. */
+const loggers = new Set([Logger.withConsoleLog(Logger.formatLogFmt), Logger.tracerLogger])
 
 /**
  * Runs the verb that the process's command line names. Call it once.
@@ -49,7 +53,7 @@ const files = Layer.unwrapEffect(
  */
 export const run = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unknown, FileSystem>>): void => {
   const selected = Verb.select(named, verbs, process.argv.slice(2))
-  const asked = Effect.flatMap(selected, (request) => {
+  const asked = Effect.flatMap(Effect.fromResult(selected), (request) => {
     if (request._tag === "Print") return Output.print(request.text)
     const { verb } = request
     const running = verb.run({ program: named.name, args: request.args, environment: process.env })
@@ -58,10 +62,10 @@ export const run = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unknown, F
   })
   const signal = endAtSecondSignal(named.name)
   const isUntilSignal =
-    Either.isRight(selected) && selected.right._tag === "Run" && selected.right.verb.untilSignal === true
-  BunRuntime.runMain(FairScheduler.within(asked), {
+    Result.isSuccess(selected) && selected.success._tag === "Run" && selected.success.verb.untilSignal === true
+  const logging = Effect.provideService(asked, Logger.CurrentLoggers, loggers)
+  NodeRuntime.runMain(FairScheduler.within(logging), {
     disableErrorReporting: true,
-    disablePrettyLogger: true,
     teardown: (exit, onExit) => {
       const { code, line } = Verdict.of(exit, isUntilSignal ? undefined : Verdict.interrupted(signal()))
       if (line !== undefined) process.stderr.write(`${named.name}: ${line}\n`)

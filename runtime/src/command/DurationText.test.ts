@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import * as Duration from "effect/Duration"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as DurationText from "./DurationText.ts"
 
-const millis = (text: string) => Either.getOrUndefined(Either.map(DurationText.parse()(text), Duration.toMillis))
+const millis = (text: string) => Result.getOrUndefined(Result.map(DurationText.parse()(text), Duration.toMillis))
 
 describe("A duration", () => {
   const right: ReadonlyArray<readonly [string, number]> = [
@@ -24,6 +24,6 @@ describe("A duration", () => {
 
 test("A duration may have a minimum", () => {
   const parse = DurationText.parse({ atLeast: "1m" })
-  expect(parse("1m")).toEqual(Either.right(Duration.minutes(1)))
-  expect(parse("59999ms")).toEqual(Either.left('invalid duration: "59999ms" (must be at least 1m)'))
+  expect(parse("1m")).toEqual(Result.succeed(Duration.minutes(1)))
+  expect(parse("59999ms")).toEqual(Result.fail('invalid duration: "59999ms" (must be at least 1m)'))
 })

@@ -1,5 +1,5 @@
 /** Leader election on the command line. `run`, `rbac`, `manifests` and `preflight` read the same flags. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as LeaderElection from "../manager/LeaderElection.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
@@ -83,12 +83,12 @@ const partsOf = ({ controllers }: Program, settings: Omit<Settings, keyof typeof
  * The name of the Lease. It does not depend on flags that a rolling update may change: the old and the new pod would hold two Leases
  * and lead at the same time. So a manager of a part needs an explicit name.
  */
-export const nameOf = (program: Program, settings: Settings): Either.Either<string, UsageError> => {
-  if (settings.leaseName !== undefined) return Either.right(settings.leaseName)
+export const nameOf = (program: Program, settings: Settings): Result.Result<string, UsageError> => {
+  if (settings.leaseName !== undefined) return Result.succeed(settings.leaseName)
   const parts = settings.leaderElect ? partsOf(program, settings) : []
   return parts.length === 0
-    ? Either.right(program.name)
-    : Either.left(
+    ? Result.succeed(program.name)
+    : Result.fail(
         new UsageError({
           message: `--leader-elect-resource-name: required with --leader-elect and ${parts.join(" and ")} (one name for each manager that works beside others; a manager keeps its name when its flags change)`
         })
@@ -104,29 +104,29 @@ export const leaseOf = (
   program: Program,
   settings: Settings,
   home: string | undefined
-): Either.Either<{ readonly namespace: string; readonly name: string } | undefined, UsageError> => {
-  if (!settings.leaderElect) return Either.right(undefined)
+): Result.Result<{ readonly namespace: string; readonly name: string } | undefined, UsageError> => {
+  if (!settings.leaderElect) return Result.succeed(undefined)
   const namespace = settings.leaseNamespace ?? home
   return namespace === undefined
-    ? Either.left(
+    ? Result.fail(
         new UsageError({
           message:
             "--leader-elect-resource-namespace: required, because neither a pod nor the kubeconfig context has a namespace"
         })
       )
-    : Either.map(nameOf(program, settings), (name) => ({ namespace, name }))
+    : Result.map(nameOf(program, settings), (name) => ({ namespace, name }))
 }
 
 /** Rejects a Lease without a name, and durations that allow two leaders. Accepts anything without `--leader-elect`. */
 export const check = (
   program: Program,
   settings: Settings & Flag.Values<typeof timing>
-): Either.Either<void, UsageError> =>
+): Result.Result<void, UsageError> =>
   settings.leaderElect
-    ? Either.flatMap(nameOf(program, settings), () =>
-        Either.mapBoth(LeaderElection.timesOf(settings), {
-          onLeft: ({ message }) => new UsageError({ message }),
-          onRight: () => undefined
+    ? Result.flatMap(nameOf(program, settings), () =>
+        Result.mapBoth(LeaderElection.timesOf(settings), {
+          onFailure: ({ message }) => new UsageError({ message }),
+          onSuccess: () => undefined
         })
       )
-    : Either.right(undefined)
+    : Result.succeed(undefined)

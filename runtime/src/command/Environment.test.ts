@@ -1,21 +1,18 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Logger from "effect/Logger"
+import * as Result from "effect/Result"
 import * as Environment from "./Environment.ts"
 
 /** The error or the warnings of `run` for these variables. */
 const runWith = (environment: { [name: string]: string }, program = "homeostat") => {
   const lines: Array<unknown> = []
-  const keeping = Logger.replace(
-    Logger.defaultLogger,
-    Logger.make(({ message }) => void lines.push(...[message].flat()))
-  )
-  return Effect.zipRight(Environment.check(program, environment), Environment.settle(program, environment)).pipe(
+  const keeping = Logger.layer([Logger.make(({ message }) => void lines.push(...[message].flat()))])
+  return Effect.andThen(Environment.check(program, environment), Environment.settle(program, environment)).pipe(
     Effect.provide(keeping),
-    Effect.either,
-    Effect.map(Either.match({ onLeft: ({ message }) => message, onRight: () => lines }))
+    Effect.result,
+    Effect.map(Result.match({ onFailure: ({ message }) => message, onSuccess: () => lines }))
   )
 }
 

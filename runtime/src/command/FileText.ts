@@ -1,12 +1,13 @@
 /** The text of a file that a flag names. */
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
+import * as FileError from "../resource/FileError.ts"
 
 /** Reads a file. The error has its path and the reason. */
 export const read = (path: string): Effect.Effect<string, string, FileSystem> =>
   Effect.flatMap(FileSystem, (fs) =>
     Effect.mapError(fs.readFileString(path), (error) => {
-      const reason = error._tag === "SystemError" ? error.reason : error.description
+      const reason = FileError.reasonOf(error)
       return reason === "NotFound" ? `${path} does not exist` : `${path} cannot be read (${reason})`
     })
   )

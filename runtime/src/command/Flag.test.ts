@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Duration from "effect/Duration"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Flag from "./Flag.ts"
 
 const flags = {
@@ -8,7 +8,7 @@ const flags = {
   names: Flag.list("name", {
     placeholder: "NAME",
     description: "Names",
-    check: (name) => (name === "wrong" ? Either.left(`"${name}" is not a name`) : Either.right(name))
+    check: (name) => (name === "wrong" ? Result.fail(`"${name}" is not a name`) : Result.succeed(name))
   }),
   period: Flag.duration("sync-period", { description: "How often", otherwise: "10h", atLeast: "1s" }),
   level: Flag.choice(
@@ -22,10 +22,10 @@ const flags = {
 const program = "homeostat"
 
 const read = (args: ReadonlyArray<string>, environment: { readonly [name: string]: string } = {}) =>
-  Either.getOrThrowWith(Flag.read(flags, { program, args, environment }), (message) => new Error(message)).values
+  Result.getOrThrowWith(Flag.read(flags, { program, args, environment }), (message) => new Error(message)).values
 
 const refusal = (args: ReadonlyArray<string>, environment: { readonly [name: string]: string } = {}) =>
-  Either.getOrUndefined(Either.flip(Flag.read(flags, { program, args, environment })))
+  Result.getOrUndefined(Result.flip(Flag.read(flags, { program, args, environment })))
 
 describe("Flags", () => {
   test("have their defaults if they are absent", () => {
@@ -47,12 +47,12 @@ describe("Flags", () => {
   test("have a short form, also in one argument with their value", () => {
     const short = { namespace: Flag.short("n", Flag.text("namespace", { placeholder: "NAME", description: "Where" })) }
     const readShort = (...args: ReadonlyArray<string>) =>
-      Either.map(Flag.read(short, { program, args, environment: {} }), ({ values }) => values)
+      Result.map(Flag.read(short, { program, args, environment: {} }), ({ values }) => values)
     for (const args of [["-n", "a"], ["-n=a"], ["-na"], ["--namespace", "a"], ["--namespace=a"]]) {
-      expect(readShort(...args)).toEqual(Either.right({ namespace: "a" }))
+      expect(readShort(...args)).toEqual(Result.succeed({ namespace: "a" }))
     }
-    expect(readShort("-x", "a")).toEqual(Either.left("unknown flag: -x"))
-    expect(readShort("-n")).toEqual(Either.left("value required: --namespace NAME"))
+    expect(readShort("-x", "a")).toEqual(Result.fail("unknown flag: -x"))
+    expect(readShort("-n")).toEqual(Result.fail("value required: --namespace NAME"))
     expect(Flag.describe(Object.values(short), 80)).toEqual(["  -n, --namespace NAME  Where"])
   })
 
@@ -60,19 +60,19 @@ describe("Flags", () => {
     const dir = { dir: Flag.aliased("cert-path", Flag.text("cert-dir", { placeholder: "DIR", description: "Where" })) }
     for (const args of [["--cert-path=a"], ["--cert-path", "a"], ["--cert-dir=a"]]) {
       expect(Flag.read(dir, { program, args, environment: {} })).toEqual(
-        Either.right({ values: { dir: "a" }, words: [], deprecated: [] })
+        Result.succeed({ values: { dir: "a" }, words: [], deprecated: [] })
       )
     }
   })
 
   test("may have a limited number of positional arguments beside them", () => {
     const beside = (most: number, ...args: ReadonlyArray<string>) =>
-      Either.map(Flag.read(flags, { program, args, environment: {} }, most), ({ values, words }) => [
+      Result.map(Flag.read(flags, { program, args, environment: {} }, most), ({ values, words }) => [
         values.file,
         ...words
       ])
-    expect(beside(2, "a", "--file", "f", "b")).toEqual(Either.right(["f", "a", "b"]))
-    expect(beside(1, "a", "--file", "f", "b")).toEqual(Either.left(`unexpected argument: "b"`))
+    expect(beside(2, "a", "--file", "f", "b")).toEqual(Result.succeed(["f", "a", "b"]))
+    expect(beside(1, "a", "--file", "f", "b")).toEqual(Result.fail(`unexpected argument: "b"`))
   })
 
   test("have the last value if they are repeated; lists have all values", () => {
@@ -93,13 +93,13 @@ describe("Flags", () => {
     expect(read(["--name", "c", "--install=false"], environment)).toMatchObject({ names: ["c"], install: false })
     expect(read([], { HOMEOSTAT_FILE: "" }).file).toBeUndefined()
     const other = Flag.read(flags, { program: "my-sites", args: [], environment: { MY_SITES_FILE: "a" } })
-    expect(Either.getOrThrow(other).values.file).toBe("a")
+    expect(Result.getOrThrow(other).values.file).toBe("a")
   })
 
   test("still work under a deprecated name, with a warning", () => {
     const renamed = { file: Flag.renamed("path", flags.file) }
     const ask = (args: ReadonlyArray<string>, environment: { readonly [name: string]: string } = {}) =>
-      Either.getOrThrow(Flag.read(renamed, { program, args, environment }))
+      Result.getOrThrow(Flag.read(renamed, { program, args, environment }))
     const warning = "--path is deprecated (use --file)"
     expect(ask(["--path", "a"])).toMatchObject({ values: { file: "a" }, deprecated: [warning] })
     expect(ask(["--path=a"])).toMatchObject({ values: { file: "a" }, deprecated: [warning] })

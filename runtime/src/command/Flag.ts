@@ -6,7 +6,7 @@
  * value, and its help has four paragraphs per flag.
  */
 import type * as Duration from "effect/Duration"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as DurationText from "./DurationText.ts"
 import * as Help from "./Help.ts"
 
@@ -25,11 +25,11 @@ export interface Flag<out A> {
   /** The effect, in one line. */
   readonly description: string
   /**
-   * Parses the given values, in order; none if the flag is absent. Left: a message with the accepted values.
+   * Parses the given values, in order; none if the flag is absent. Failure: a message with the accepted values.
    *
    * @param origin the source of the values: the flag or its variable
    */
-  readonly read: (given: ReadonlyArray<string>, origin: string) => Either.Either<A, string>
+  readonly read: (given: ReadonlyArray<string>, origin: string) => Result.Result<A, string>
 }
 
 /** Flags by the program's names for them. */
@@ -54,7 +54,7 @@ export const variableOf = (program: string, name: string): string =>
 export const parsed = <A, B>(
   name: string,
   options: Options & {
-    readonly parse: (text: string, origin: string) => Either.Either<A, string>
+    readonly parse: (text: string, origin: string) => Result.Result<A, string>
     readonly otherwise: B
   }
 ): Flag<A | B> => ({
@@ -63,7 +63,7 @@ export const parsed = <A, B>(
   description: options.description,
   read: (given, origin) => {
     const last = given.at(-1)
-    return last === undefined ? Either.right(options.otherwise) : options.parse(last, origin)
+    return last === undefined ? Result.succeed(options.otherwise) : options.parse(last, origin)
   }
 })
 
@@ -78,7 +78,7 @@ export const aliased = <A>(alias: string, flag: Flag<A>): Flag<A> => ({ ...flag,
 
 /** A flag with any text. */
 export const text = (name: string, options: Options): Flag<string | undefined> =>
-  parsed(name, { ...options, parse: Either.right, otherwise: undefined })
+  parsed(name, { ...options, parse: Result.succeed, otherwise: undefined })
 
 /** A flag with one of several words. */
 export const choice = <A, B>(
@@ -94,8 +94,8 @@ export const choice = <A, B>(
     parse: (word) => {
       const chosen = Object.hasOwn(choices, word) ? choices[word] : undefined
       return chosen === undefined
-        ? Either.left(`invalid value: "${word}" (must be one of ${words.join(", ")})`)
-        : Either.right(chosen)
+        ? Result.fail(`invalid value: "${word}" (must be one of ${words.join(", ")})`)
+        : Result.succeed(chosen)
     }
   })
 }
@@ -122,7 +122,7 @@ export const duration = (
 /** A flag with several values, separated by commas or given by repeating the flag. */
 export const list = (
   name: string,
-  options: Options & { readonly check?: ((value: string) => Either.Either<string, string>) | undefined }
+  options: Options & { readonly check?: ((value: string) => Result.Result<string, string>) | undefined }
 ): Flag<ReadonlyArray<string>> => ({
   name,
   placeholder: options.placeholder,
@@ -132,7 +132,7 @@ export const list = (
       .flatMap((text) => text.split(","))
       .map((value) => value.trim())
       .filter((value) => value !== "")
-    return Either.all(values.map(options.check ?? Either.right))
+    return Result.all(values.map(options.check ?? Result.succeed))
   }
 })
 
@@ -146,7 +146,7 @@ export const toggle = (name: string, options: { readonly description: string }):
   read: (given) => {
     const last = given.at(-1)
     const value = last === undefined ? false : truths[last]
-    return value === undefined ? Either.left(`invalid value: "${last}" (must be true or false)`) : Either.right(value)
+    return value === undefined ? Result.fail(`invalid value: "${last}" (must be true or false)`) : Result.succeed(value)
   }
 })
 
@@ -172,7 +172,7 @@ const collect = (
   flags: ReadonlyArray<Flag<unknown>>,
   args: ReadonlyArray<string>,
   mostWords: number
-): Either.Either<
+): Result.Result<
   {
     readonly given: ReadonlyMap<string, ReadonlyArray<string>>
     readonly words: ReadonlyArray<string>
@@ -187,8 +187,8 @@ const collect = (
     const arg = args[index] ?? ""
     const { flag, inline } = named(flags, arg)
     if (flag === undefined) {
-      if (arg.startsWith("-")) return Either.left(unknown(flags, arg))
-      if (words.length === mostWords) return Either.left(`unexpected argument: "${arg}"`)
+      if (arg.startsWith("-")) return Result.fail(unknown(flags, arg))
+      if (words.length === mostWords) return Result.fail(`unexpected argument: "${arg}"`)
       words.push(arg)
       continue
     }
@@ -200,14 +200,14 @@ const collect = (
     if (value === undefined) {
       const next = args[index + 1]
       if (next === undefined || next.startsWith("--")) {
-        return Either.left(`value required: --${flag.name} ${flag.placeholder}`)
+        return Result.fail(`value required: --${flag.name} ${flag.placeholder}`)
       }
       value = next
       index++
     }
     given.set(flag.name, [...(given.get(flag.name) ?? []), value])
   }
-  return Either.right({ given, words, deprecated })
+  return Result.succeed({ given, words, deprecated })
 }
 
 /** The input of a command. */
@@ -230,7 +230,7 @@ export interface Read<F extends Flags> {
 
 /**
  * The values of flags: from the command line, else from the environment, else the defaults. An empty variable counts as not set.
- * Left: one line that names the flag, or the variable if the value came from there.
+ * Failure: one line that names the flag, or the variable if the value came from there.
  *
  * @param mostWords the largest number of positional arguments
  */
@@ -238,8 +238,8 @@ export const read = <F extends Flags>(
   flags: F,
   { args, environment, program }: Input,
   mostWords = 0
-): Either.Either<Read<F>, string> =>
-  Either.flatMap(collect(Object.values(flags), args, mostWords), ({ deprecated, given, words }) => {
+): Result.Result<Read<F>, string> =>
+  Result.flatMap(collect(Object.values(flags), args, mostWords), ({ deprecated, given, words }) => {
     const values: { [key: string]: unknown } = {}
     const warnings = [...deprecated]
     for (const [key, flag] of Object.entries(flags)) {
@@ -252,11 +252,11 @@ export const read = <F extends Flags>(
       const written = given.get(flag.name)
       const origin = written === undefined && set !== "" ? variable : `--${flag.name}`
       const value = flag.read(written ?? (set === "" ? [] : [set]), origin)
-      if (Either.isLeft(value)) return Either.left(`${origin}: ${value.left}`)
-      values[key] = value.right
+      if (Result.isFailure(value)) return Result.fail(`${origin}: ${value.failure}`)
+      values[key] = value.success
     }
     // The compiler cannot infer the type of each key in a loop.
-    return Either.right({ values: values as Values<F>, words, deprecated: warnings })
+    return Result.succeed({ values: values as Values<F>, words, deprecated: warnings })
   })
 
 /** The flags as lines of help: see {@link Help.columns}. */

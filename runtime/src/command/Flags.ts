@@ -1,24 +1,24 @@
 /** Flags that several verbs share. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as LabelSelector from "../cache/LabelSelector.ts"
 import * as Flag from "./Flag.ts"
 
-/** Parses the name of a namespace. Left: why it is invalid. */
-export const namespaceName = (name: string): Either.Either<string, string> =>
+/** Parses the name of a namespace. Failure: why it is invalid. */
+export const namespaceName = (name: string): Result.Result<string, string> =>
   /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)
-    ? Either.right(name)
-    : Either.left(`invalid namespace: "${name}" (must be lower-case letters, digits and dashes, at most 63)`)
+    ? Result.succeed(name)
+    : Result.fail(`invalid namespace: "${name}" (must be lower-case letters, digits and dashes, at most 63)`)
 
-/** Parses the name of an object. Left: why it is invalid. */
-export const objectName = (name: string): Either.Either<string, string> =>
+/** Parses the name of an object. Failure: why it is invalid. */
+export const objectName = (name: string): Result.Result<string, string> =>
   /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/.test(name)
-    ? Either.right(name)
-    : Either.left(`invalid object name: "${name}" (must be lower-case letters, digits, dashes and dots, at most 253)`)
+    ? Result.succeed(name)
+    : Result.fail(`invalid object name: "${name}" (must be lower-case letters, digits, dashes and dots, at most 253)`)
 
-const selectorOf = (text: string): Either.Either<string, string> =>
+const selectorOf = (text: string): Result.Result<string, string> =>
   LabelSelector.parse(text) === undefined
-    ? Either.left(`invalid label selector: "${text}" (write it like app=web,tier in (a,b))`)
-    : Either.right(text)
+    ? Result.fail(`invalid label selector: "${text}" (write it like app=web,tier in (a,b))`)
+    : Result.succeed(text)
 
 /** The message for an unknown controller. */
 export const unknownController = (text: string, names: ReadonlyArray<string>): string =>
@@ -29,7 +29,7 @@ export const cluster = {
   kubeconfig: Flag.parsed("kubeconfig", {
     placeholder: "FILE",
     description: "A kubeconfig (default KUBECONFIG, or else the pod's service account, or else ~/.kube/config)",
-    parse: (kubeconfig, origin) => Either.right({ kubeconfig, origin }),
+    parse: (kubeconfig, origin) => Result.succeed({ kubeconfig, origin }),
     otherwise: {}
   }),
   context: Flag.text("context", {
@@ -49,7 +49,7 @@ export const scope = (names: ReadonlyArray<string>) =>
     controllers: Flag.list("controllers", {
       placeholder: "NAME,…",
       description: `The controllers to run, of ${names.join(", ")} (default all)`,
-      check: (name) => (names.includes(name) ? Either.right(name) : Either.left(unknownController(name, names)))
+      check: (name) => (names.includes(name) ? Result.succeed(name) : Result.fail(unknownController(name, names)))
     }),
     selector: Flag.parsed("selector", {
       placeholder: "LABELS",

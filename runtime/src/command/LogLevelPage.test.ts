@@ -1,8 +1,7 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import { capture } from "../controller/World.fixture.ts"
 import * as Callers from "../manager/Callers.ts"
 import * as Endpoints from "../manager/Endpoints.ts"
@@ -36,7 +35,7 @@ const world = (mayAsk = true) =>
     const ask = (method: string, query = "") =>
       Effect.gen(function* () {
         const handler = routes[0]?.handler
-        if (handler === undefined) return yield* Effect.dieMessage("there is no route")
+        if (handler === undefined) return yield* Effect.die(new Error("there is no route"))
         const request = new Request(`http://localhost/loglevel${query}`, { method })
         const response = yield* handler(request, { address: "127.0.0.1" })
         return { status: response.status, body: (yield* Effect.promise(() => response.text())).trimEnd() }
@@ -122,7 +121,7 @@ describe("the page of log levels", () => {
         yield* Effect.logInfo("hidden")
         yield* TestClock.adjust("1 minute")
         yield* ask("PUT", "?level=error&controller=webapp")
-      }).pipe(Effect.locally(FiberRef.currentMinimumLogLevel, levels.level))
+      }).pipe((changes) => LogLevels.provide(changes, levels))
       expect(logs).toEqual([
         "INFO The log level of everything is error",
         "INFO The log level of everything is warn for 1m",

@@ -10,11 +10,11 @@
  *
  * Without `controller`, the level applies to the program and to controllers without their own level. With `for`, it expires.
  */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
-import * as FiberRef from "effect/FiberRef"
-import * as LogLevel from "effect/LogLevel"
+import * as References from "effect/References"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Callers from "../manager/Callers.ts"
 import * as Endpoints from "../manager/Endpoints.ts"
@@ -31,25 +31,25 @@ type Wish =
 
 const known = ["level", "controller", "for"]
 
-const forOf = (text: string | null): Either.Either<Duration.Duration | undefined, string> =>
+const forOf = (text: string | null): Result.Result<Duration.Duration | undefined, string> =>
   text === null
-    ? Either.right(undefined)
-    : Either.flatMap(DurationText.parse({ atLeast: "1s" })(text), (during) =>
-        Duration.lessThanOrEqualTo(during, longest)
-          ? Either.right(during)
-          : Either.left(`invalid duration: "${text}" (must be at most ${Duration.toHours(longest)}h)`)
+    ? Result.succeed(undefined)
+    : Result.flatMap(DurationText.parse({ atLeast: "1s" })(text), (during) =>
+        Duration.isLessThanOrEqualTo(during, longest)
+          ? Result.succeed(during)
+          : Result.fail(`invalid duration: "${text}" (must be at most ${Duration.toHours(longest)}h)`)
       )
 
-const levelOf = (query: URLSearchParams): Either.Either<Wish, string> => {
+const levelOf = (query: URLSearchParams): Result.Result<Wish, string> => {
   const text = query.get("level") ?? ""
-  if (text === "default") return Either.right({ _tag: "Reset" })
+  if (text === "default") return Result.succeed({ _tag: "Reset" })
   const level = LogLevels.nameOf(text)
   if (level === undefined) {
-    return Either.left(`level: invalid value: "${text}" (must be one of ${[...LogLevels.names, "default"].join(", ")})`)
+    return Result.fail(`level: invalid value: "${text}" (must be one of ${[...LogLevels.names, "default"].join(", ")})`)
   }
-  return Either.mapBoth(forOf(query.get("for")), {
-    onLeft: (message) => `for: ${message}`,
-    onRight: (during): Wish => ({ _tag: "Set", level, during })
+  return Result.mapBoth(forOf(query.get("for")), {
+    onFailure: (message) => `for: ${message}`,
+    onSuccess: (during): Wish => ({ _tag: "Set", level, during })
   })
 }
 
@@ -58,16 +58,16 @@ const wishOf = (
   method: string,
   query: URLSearchParams,
   controllers: ReadonlyArray<string>
-): Either.Either<{ readonly wish: Wish; readonly controller: string | undefined }, string> => {
+): Result.Result<{ readonly wish: Wish; readonly controller: string | undefined }, string> => {
   const strange = [...query.keys()].find((name) => !known.includes(name))
   // A misspelt `for` would leave the level set until the process ends.
-  if (strange !== undefined) return Either.left(`unknown parameter: ${strange} (must be one of ${known.join(", ")})`)
+  if (strange !== undefined) return Result.fail(`unknown parameter: ${strange} (must be one of ${known.join(", ")})`)
   const controller = query.get("controller") ?? undefined
   if (controller !== undefined && !controllers.includes(controller)) {
-    return Either.left(`controller: invalid value: "${controller}" (must be one of ${controllers.join(", ")})`)
+    return Result.fail(`controller: invalid value: "${controller}" (must be one of ${controllers.join(", ")})`)
   }
-  const wish = method === "DELETE" ? Either.right<Wish>({ _tag: "Reset" }) : levelOf(query)
-  return Either.map(wish, (wish) => ({ wish, controller }))
+  const wish = method === "DELETE" ? Result.succeed<Wish>({ _tag: "Reset" }) : levelOf(query)
+  return Result.map(wish, (wish) => ({ wish, controller }))
 }
 
 /** `debug until 14:05:31 (9m 58s)` */
@@ -78,8 +78,8 @@ const shown = ({ level, until }: LogLevels.Setting, now: number): string =>
 
 /** The current levels: a line for the program, and one for each controller. */
 const page = (levels: LogLevels.Levels, controllers: ReadonlyArray<string>) =>
-  Effect.map(Effect.clock, (clock) => {
-    const now = clock.unsafeCurrentTimeMillis()
+  Effect.map(Clock.Clock, (clock) => {
+    const now = clock.currentTimeMillisUnsafe()
     const overall = levels.setting()
     const lines = [
       ["", overall === undefined ? levels.initial : `${shown(overall, now)}, started with ${levels.initial}`],
@@ -93,7 +93,7 @@ const page = (levels: LogLevels.Levels, controllers: ReadonlyArray<string>) =>
 
 /** Logs a change of a level, at a rank that neither the old nor the new level hides. */
 const inform = (line: string): Effect.Effect<void> =>
-  Effect.locally(Effect.logInfo(line), FiberRef.currentMinimumLogLevel, LogLevel.All)
+  Effect.provideService(Effect.logInfo(line), References.MinimumLogLevel, "Trace")
 
 /** Serves the page until the scope closes. */
 export const serve = (
@@ -106,13 +106,13 @@ export const serve = (
       Endpoints.text(200, body, { "cache-control": "no-store" })
     )
     const change = (method: string, query: URLSearchParams) =>
-      Either.match(wishOf(method, query, controllers), {
-        onLeft: (message) => Effect.succeed(Endpoints.text(400, message)),
-        onRight: ({ controller, wish }) => {
+      Result.match(wishOf(method, query, controllers), {
+        onFailure: (message) => Effect.succeed(Endpoints.text(400, message)),
+        onSuccess: ({ controller, wish }) => {
           const whose = controller === undefined ? "everything" : `controller ${controller}`
           const done =
             wish._tag === "Set"
-              ? Effect.zipRight(
+              ? Effect.andThen(
                   levels.set(wish.level, {
                     controller,
                     during: wish.during,
@@ -122,8 +122,8 @@ export const serve = (
                     `The log level of ${whose} is ${wish.level}${wish.during === undefined ? "" : ` for ${Duration.format(wish.during)}`}`
                   )
                 )
-              : Effect.zipRight(levels.reset(controller), inform(`The log level of ${whose} is reset`))
-          return Effect.zipRight(done, show)
+              : Effect.andThen(levels.reset(controller), inform(`The log level of ${whose} is reset`))
+          return Effect.andThen(done, show)
         }
       })
     const handler = yield* Callers.guarded(

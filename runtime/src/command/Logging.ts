@@ -1,14 +1,14 @@
 /** The logging of a program, and its flags. */
 import { fstatSync } from "node:fs"
-import * as Either from "effect/Either"
 import type * as LogLevel from "effect/LogLevel"
+import * as Result from "effect/Result"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Flag from "./Flag.ts"
 
 /** The format and the level of log lines. */
 export interface Settings {
   readonly format: "json" | "pretty"
-  /** The level can change while the program runs. */
+  /** The level at the start of the program. `run` skips the lines below the current level. */
   readonly level: LogLevel.LogLevel
   readonly colour: boolean
 }
@@ -21,7 +21,7 @@ export const flags = {
     placeholder: "LEVEL",
     description: `The least severe level to log: ${LogLevels.names.join(", ")} (default info)`,
     parse: (word) =>
-      Either.fromNullable(
+      Result.fromNullishOr(
         LogLevels.nameOf(word),
         () => `invalid value: "${word}" (must be one of ${LogLevels.names.join(", ")})`
       ),
@@ -42,10 +42,14 @@ export const acceptsColours = ({ NO_COLOR = "", TERM }: Record<string, string | 
   NO_COLOR === "" && TERM !== "dumb"
 
 /** The settings from the flags, for a program that logs to standard error. */
-export const settingsOf = (
-  { logFormat }: Pick<Flag.Values<typeof flags>, "logFormat">,
-  { level }: Pick<LogLevels.Levels, "level">
-): Settings => {
+export const settingsOf = ({
+  logFormat,
+  logLevel
+}: Pick<Flag.Values<typeof flags>, "logFormat" | "logLevel">): Settings => {
   const isShown = isTerminal()
-  return { format: logFormat ?? (isShown ? "pretty" : "json"), level, colour: isShown && acceptsColours(process.env) }
+  return {
+    format: logFormat ?? (isShown ? "pretty" : "json"),
+    level: LogLevels.byName[logLevel],
+    colour: isShown && acceptsColours(process.env)
+  }
 }

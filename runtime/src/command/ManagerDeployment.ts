@@ -1,5 +1,5 @@
 /** The Deployment of a manager and the Service for its metrics, for `manifests --image`. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Flag from "./Flag.ts"
 import * as Rbac from "./Rbac.ts"
@@ -11,12 +11,12 @@ const environment: Flag.Flag<ReadonlyArray<readonly [name: string, value: string
   placeholder: "NAME=VALUE",
   description: "An environment variable of the Deployment; can be repeated",
   read: (given) =>
-    Either.all(
+    Result.all(
       given.map((text) => {
         const [, name, value = ""] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? []
         return name === undefined
-          ? Either.left(`invalid environment variable: "${text}" (write it like NAME=VALUE)`)
-          : Either.right([name, value] as const)
+          ? Result.fail(`invalid environment variable: "${text}" (write it like NAME=VALUE)`)
+          : Result.succeed([name, value] as const)
       })
     )
 }
@@ -28,8 +28,8 @@ export const flags = {
     description: "Also print a Deployment with this image, whose entrypoint is the program, and a Service for metrics",
     parse: (text) =>
       /^\S+$/.test(text)
-        ? Either.right(text)
-        : Either.left(`invalid image: "${text}" (write it like registry.example.com/name:tag)`),
+        ? Result.succeed(text)
+        : Result.fail(`invalid image: "${text}" (write it like registry.example.com/name:tag)`),
     otherwise: undefined
   }),
   environment

@@ -1,8 +1,8 @@
 /** The objects of files and folders in YAML or JSON, as `kubectl apply -f` reads them. */
 import { join } from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
 import type { Manifest } from "../plan/Manifests.ts"
 import * as FileText from "./FileText.ts"
 import * as ManifestYaml from "./ManifestYaml.ts"

@@ -30,12 +30,12 @@ export const verb = (program: Rbac.Program) =>
     run: (settings) =>
       Effect.gen(function* () {
         // `run` would refuse the flags of the Deployment too.
-        yield* Webhooks.required(program, settings)
+        yield* Effect.fromResult(Webhooks.required(program, settings))
         const crds = yield* definitionsOf(
           { ...program, controllers: Flags.chosen(program.controllers, settings.controllers) },
           settings.serviceAccount.namespace
         )
-        const roles = yield* Rbac.objects(program, settings)
+        const roles = yield* Effect.fromResult(Rbac.objects(program, settings))
         const { environment, image } = settings
         if (image === undefined && environment.length > 0) {
           return yield* new Verb.UsageError({ message: "--image: required with --env" })

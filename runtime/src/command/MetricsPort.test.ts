@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as MetricsPort from "./MetricsPort.ts"
 
 const address = (port: number, hostname?: string) => ({ hostname, port })
@@ -16,7 +16,7 @@ const settings = (change: Partial<MetricsPort.Settings> = {}): MetricsPort.Setti
 })
 
 const refusalOf = (change: Partial<MetricsPort.Settings>) =>
-  Either.match(MetricsPort.check(settings(change)), { onLeft: ({ message }) => message, onRight: () => "" })
+  Result.match(MetricsPort.check(settings(change)), { onFailure: ({ message }) => message, onSuccess: () => "" })
 
 describe("secure metrics", () => {
   test("have their own port", () => {
@@ -46,6 +46,6 @@ describe("secure metrics", () => {
       for (const change of [{ metricsSecure: false }, { metricsAddress: undefined }]) {
         expect(yield* MetricsPort.certificatesOf(settings(change))).toBeUndefined()
       }
-    }).pipe(Effect.provide(BunFileSystem.layer))
+    }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 })

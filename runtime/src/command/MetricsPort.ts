@@ -1,6 +1,6 @@
 /** The port for metrics: for all callers over HTTP, or for authorized users over TLS. */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
@@ -25,10 +25,10 @@ export interface Settings extends Flag.Values<typeof flags> {
   readonly probesAddress: BindAddress.BindAddress | undefined
 }
 
-const refusal = (message: string) => Either.left(new UsageError({ message }))
+const refusal = (message: string) => Result.fail(new UsageError({ message }))
 
 /** Rejects combinations of flags that exclude each other. */
-export const check = (settings: Settings): Either.Either<void, UsageError> => {
+export const check = (settings: Settings): Result.Result<void, UsageError> => {
   const { metricsAddress, metricsCertDir, metricsSecure, probesAddress } = settings
   if (metricsCertDir !== undefined && !metricsSecure)
     return refusal("--metrics-secure: required with --metrics-cert-dir")
@@ -41,7 +41,7 @@ export const check = (settings: Settings): Either.Either<void, UsageError> => {
     ? refusal(
         `--metrics-secure: kubelet probes without TLS, so --metrics-bind-address and --health-probe-bind-address can't both be ${BindAddress.format(metricsAddress)}`
       )
-    : Either.void
+    : Result.void
 }
 
 /** The certificates of the port; none without TLS. */

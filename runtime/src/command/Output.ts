@@ -21,7 +21,7 @@ const reasonOf = (error: unknown): string => {
 
 /** Prints a text and a line break. `Bun.write` writes the start of a long text twice into a slow pipe, so this uses the stream. */
 export const print = (text: string): Effect.Effect<void, NotWritten | NotRead> =>
-  Effect.async<void, NotWritten | NotRead>((resume) => {
+  Effect.callback<void, NotWritten | NotRead>((resume) => {
     const { stdout } = process
     const failed = (error: unknown): void => resume(failureOf(error))
     stdout.once("error", failed)

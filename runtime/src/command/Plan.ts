@@ -38,7 +38,7 @@ const modules = Effect.promise(async () => {
   return { Plan, Document, formats }
 })
 
-type Format = keyof Effect.Effect.Success<typeof modules>["formats"]
+type Format = keyof Effect.Success<typeof modules>["formats"]
 
 const formats: { readonly [name in Format]: Format } = { text: "text", json: "json", markdown: "markdown" }
 

@@ -57,9 +57,9 @@ export const verb = (program: Rbac.Program & Build.Built) =>
     run: (settings) =>
       Effect.gen(function* () {
         // First, because the error is on the command line.
-        yield* Election.nameOf(program, settings)
+        yield* Effect.fromResult(Election.nameOf(program, settings))
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
-        const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
+        const lease = yield* Effect.fromResult(Election.leaseOf(program, settings, cluster.namespace))
         const controllers = Flags.chosen(program.controllers, settings.controllers)
         const permissions = Permissions.all(controllers, {
           ...settings,

@@ -1,6 +1,6 @@
 /** `rbac`: the roles that a manager needs, as YAML. */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Permissions from "../manager/Permissions.ts"
 import * as Rbac from "../manager/Rbac.ts"
 import * as Reads from "../plan/Reads.ts"
@@ -32,11 +32,11 @@ const account = (otherwise: Rbac.Account) =>
   Flag.parsed("service-account", {
     placeholder: "NAMESPACE/NAME",
     description: `The service account of the program (default ${otherwise.namespace}/${otherwise.name})`,
-    parse: (text): Either.Either<Rbac.Account, string> => {
+    parse: (text): Result.Result<Rbac.Account, string> => {
       const [namespace = "", name, ...rest] = text.split("/")
       return name === undefined || rest.length > 0
-        ? Either.left(`invalid service account: "${text}" (write it like ${otherwise.namespace}/${otherwise.name})`)
-        : Either.all({ namespace: Flags.namespaceName(namespace), name: Flags.objectName(name) })
+        ? Result.fail(`invalid service account: "${text}" (write it like ${otherwise.namespace}/${otherwise.name})`)
+        : Result.all({ namespace: Flags.namespaceName(namespace), name: Flags.objectName(name) })
     },
     otherwise
   })
@@ -76,7 +76,7 @@ export const remedy = (
 
 /** The roles and bindings. The Lease is in the namespace of the ServiceAccount, unless a flag names another one. */
 export const objects = (program: Program, settings: Settings) =>
-  Either.map(Election.leaseOf(program, settings, settings.serviceAccount.namespace), (lease) =>
+  Result.map(Election.leaseOf(program, settings, settings.serviceAccount.namespace), (lease) =>
     Rbac.objects(Flags.chosen(program.controllers, settings.controllers), {
       ...settings,
       kinds: program.kinds,
@@ -116,6 +116,8 @@ export const verb = (program: Program & { readonly simulation?: unknown }) => {
     run: (settings) =>
       settings.plan === true
         ? Yaml.print(planned(program, settings), settings.output)
-        : Effect.flatMap(objects(program, settings), (objects) => Yaml.print(objects, settings.output))
+        : Effect.flatMap(Effect.fromResult(objects(program, settings)), (objects) =>
+            Yaml.print(objects, settings.output)
+          )
   })
 }

@@ -1,22 +1,22 @@
 /** The flags for the recordings of a manager, which `replay` runs again. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Ring from "../manager/recordings/Ring.ts"
 import * as Flag from "./Flag.ts"
 
-/** Parses a number of recordings. Left: a message with the accepted numbers. */
-export const countOf = (text: string): Either.Either<number, string> =>
+/** Parses a number of recordings. Failure: a message with the accepted numbers. */
+export const countOf = (text: string): Result.Result<number, string> =>
   /^(0|[1-9]\d{0,3})$/.test(text)
-    ? Either.right(Number(text))
-    : Either.left(`invalid number of recordings: "${text}" (must be from 0 to 9999)`)
+    ? Result.succeed(Number(text))
+    : Result.fail(`invalid number of recordings: "${text}" (must be from 0 to 9999)`)
 
 const units: { readonly [unit: string]: number } = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 }
 
-/** Parses a size such as `8Mi` to bytes. Left: a message with the accepted format. */
-export const bytesOf = (text: string): Either.Either<number, string> => {
+/** Parses a size such as `8Mi` to bytes. Failure: a message with the accepted format. */
+export const bytesOf = (text: string): Result.Result<number, string> => {
   const [, amount, unit = ""] = /^([1-9]\d{0,3})(Ki|Mi|Gi)$/.exec(text) ?? []
   return amount === undefined
-    ? Either.left(`invalid size: "${text}" (write it like 512Ki or 8Mi)`)
-    : Either.right(Number(amount) * (units[unit] ?? 1))
+    ? Result.fail(`invalid size: "${text}" (write it like 512Ki or 8Mi)`)
+    : Result.succeed(Number(amount) * (units[unit] ?? 1))
 }
 
 /** The flags. */

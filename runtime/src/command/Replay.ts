@@ -1,9 +1,9 @@
 /** `replay TRACE`: runs a recorded attempt of a running manager again, in this process. */
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import { FileSystem } from "effect/FileSystem"
 import type * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import type * as Manager from "../manager/Manager.ts"
 import * as Document from "../manager/recordings/Document.ts"
 import * as Text from "../resource/Text.ts"
@@ -38,11 +38,11 @@ const flags = {
 
 type Settings = Flag.Values<typeof flags>
 
-/** A trace ID or a `reconcileID`. Left: why it is neither. */
-export const idOf = (text: string): Either.Either<string, string> =>
+/** A trace ID or a `reconcileID`. Failure: why it is neither. */
+export const idOf = (text: string): Result.Result<string, string> =>
   /^[0-9a-f]{32}$/i.test(text.replaceAll("-", ""))
-    ? Either.right(text)
-    : Either.left(
+    ? Result.succeed(text)
+    : Result.fail(
         `invalid trace: "${Text.clip(text, 64)}" (must be a trace ID or a reconcileID, of 32 hexadecimal digits)`
       )
 
@@ -102,7 +102,7 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
           return yield* new Verb.UsageError({ message: "a trace and --recording: only one is possible" })
         }
         const id = idOf(word ?? "")
-        if (recording === undefined && Either.isLeft(id)) return yield* new Verb.UsageError({ message: id.left })
+        if (recording === undefined && Result.isFailure(id)) return yield* new Verb.UsageError({ message: id.failure })
         const text = recording === undefined ? yield* fetched(name, settings, word ?? "") : yield* fileText(recording)
         const document = Document.parse(text)
         if (typeof document === "string") {

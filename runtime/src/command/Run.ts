@@ -6,13 +6,13 @@
  * signal ends every wait.
  */
 import { hostname } from "node:os"
-import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import type { FileSystem } from "effect/FileSystem"
 import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
 import * as KubeConfig from "../client/KubeConfig.ts"
@@ -83,7 +83,7 @@ const bindAddress = (
   Flag.parsed(name, {
     placeholder: "ADDRESS",
     description: `The address that serves ${options.what}, or 0 for none (default :${options.port})`,
-    parse: (text) => Either.map(BindAddress.parse(text), Option.getOrUndefined),
+    parse: (text) => Result.map(BindAddress.parse(text), Option.getOrUndefined),
     otherwise: { hostname: undefined, port: options.port }
   })
 
@@ -94,7 +94,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
     placeholder: "N",
     description: `Concurrent reconciles, for all controllers or by name, such as ${names[0]}=16 (default the controller's own)`,
     parse: (text) =>
-      Either.filterOrLeft(
+      Result.filterOrFail(
         Workers.parse(text),
         (workers) => typeof workers === "number" || Object.keys(workers).every((name) => names.includes(name)),
         () => Flags.unknownController(text, names)
@@ -138,7 +138,7 @@ type Settings = Flag.Values<ReturnType<typeof flagsOf>>
 const during = <A, E, R>(check: string, what: string, step: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Health.Health, ({ readiness }) =>
     Effect.scoped(
-      Effect.zipRight(
+      Effect.andThen(
         readiness(check, () => what),
         step
       )
@@ -152,7 +152,7 @@ const electionOf = (
   instance: string,
   controllers: ReadonlyArray<Pick<Controller<unknown>, "name" | "leaderElected">>
 ) => {
-  if (lease === undefined) return Either.right(undefined)
+  if (lease === undefined) return Result.succeed(undefined)
   const elected = controllers.filter(({ leaderElected }) => leaderElected).map(({ name }) => name)
   const scope = { controllers: elected, namespaces: settings.namespaces, selector: settings.selector }
   return LeaderElection.make({ ...settings, ...lease, identity: LeaderElection.identityOf(instance), scope })
@@ -181,8 +181,8 @@ const start = <R, E>(
       "the cluster's settings are not read yet",
       KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
     )
-    const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
-    const leaderElection = yield* electionOf(lease, settings, instance, controllers)
+    const lease = yield* Effect.fromResult(Election.leaseOf(program, settings, cluster.namespace))
+    const leaderElection = yield* Effect.fromResult(electionOf(lease, settings, instance, controllers))
     yield* Effect.logInfo(
       `${program.name} ${program.version} connects to ${cluster.server} (from ${cluster.source})`
     ).pipe(Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit }))
@@ -220,7 +220,7 @@ const start = <R, E>(
               Tracing.traced(observers, settings)
             )
       if (settings.installCrds) {
-        yield* Effect.zipRight(contact.ask, contacted)
+        yield* Effect.andThen(contact.ask, contacted)
         yield* during(
           "crds",
           "the CustomResourceDefinitions are not applied yet",
@@ -251,7 +251,7 @@ const start = <R, E>(
       yield* Cache.Cache.pipe(
         Effect.flatMap(({ synced }) => Effect.timeoutOption(synced, "5 seconds")),
         Effect.delay("1 second"),
-        Effect.zipRight(
+        Effect.andThen(
           Effect.suspend(() =>
             Preflight.warn(
               Permissions.all(controllers, {
@@ -266,7 +266,7 @@ const start = <R, E>(
         ),
         Effect.forkScoped
       )
-    }).pipe(Effect.mapInputContext((own: Context.Context<Scope.Scope | FileSystem>) => Context.merge(all, own)))
+    }).pipe(Effect.updateContext((own: Context.Context<Scope.Scope | FileSystem>) => Context.merge(all, own)))
     return yield* Effect.never
   }).pipe(Effect.scoped)
 
@@ -276,8 +276,8 @@ const exportingOf = (
   environment: NodeJS.ProcessEnv
 ) =>
   tracing === undefined
-    ? Either.right(undefined)
-    : Either.mapLeft(
+    ? Result.succeed(undefined)
+    : Result.mapError(
         tracing({ name, version, instance: instanceOf(environment), environment }),
         (message) => new Verb.UsageError({ message })
       )
@@ -297,7 +297,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
     run: (settings, _, deprecated) =>
       Effect.gen(function* () {
         const levels = yield* LogLevels.make(settings.logLevel)
-        const logging = Logging.settingsOf(settings, levels)
+        const logging = Logging.settingsOf(settings)
         const warned = Effect.forEach(deprecated, (warning) => Effect.logWarning(warning), { discard: true })
         const served = (exporting: Tracing.Exporting | undefined) =>
           Effect.gen(function* () {
@@ -312,23 +312,27 @@ export const verb = <R, E>(program: Program<R, E>) =>
               Effect.provideService(Health.Health, health)
             )
           }).pipe(Effect.scoped)
-        // First, because the error is on the command line or in the environment.
-        return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
-          Effect.zipRight(Webhooks.check(program, settings)),
-          Effect.zipRight(Webhooks.addressed(program, settings, process.env)),
-          Effect.zipRight(warned),
-          Effect.zipRight(Environment.check(program.name, process.env)),
-          Effect.zipRight(
-            Effect.mapError(Setting.read(program.settings ?? {}), ({ message }) => new Verb.UsageError({ message }))
-          ),
-          Effect.zipRight(exportingOf(program, process.env)),
-          Effect.zipLeft(Environment.settle(program.name, process.env)),
-          Effect.flatMap(served),
+        return yield* Effect.gen(function* () {
+          // First, because the error is on the command line or in the environment.
+          yield* Effect.fromResult(Election.check(program, settings))
+          yield* Effect.fromResult(MetricsPort.check(settings))
+          yield* Effect.fromResult(Webhooks.check(program, settings))
+          yield* Effect.fromResult(Webhooks.addressed(program, settings, process.env))
+          yield* warned
+          yield* Environment.check(program.name, process.env)
+          yield* Effect.mapError(
+            Setting.read(program.settings ?? {}),
+            ({ message }) => new Verb.UsageError({ message })
+          )
+          const exporting = yield* Effect.fromResult(exportingOf(program, process.env))
+          yield* Environment.settle(program.name, process.env)
+          return yield* served(exporting)
+        }).pipe(
           Effect.onInterrupt(() => Effect.logInfo("Stopped")),
           logging.format === "json" ? Verdict.logged : identity,
           // Services that start before the manager use it too.
           Effect.provideService(Metrics.Metrics, Metrics.make()),
-          Effect.provideService(LogLevels.LogLevels, levels),
+          (run) => LogLevels.provide(run, levels),
           Effect.provide(program.logger(logging))
         )
       }).pipe(Effect.scoped)

@@ -1,8 +1,8 @@
 /** Serves the webhooks of `run --webhooks`. No other command loads this module, nor the server and the certificates that it needs. */
-import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import type { FileSystem } from "effect/FileSystem"
 import type * as Scope from "effect/Scope"
 import type * as Client from "../client/Client.ts"
 import type { Services } from "../controller/Controller.ts"
@@ -107,7 +107,7 @@ export const start = <R>(
         publish: registration.publish,
         published: registration.published,
         report: (error) => readiness.report("share", error)
-      }).pipe(Effect.flatMap(trust), Effect.zipRight(Effect.never), Effect.scoped, Effect.forkScoped)
+      }).pipe(Effect.flatMap(trust), Effect.andThen(Effect.never), Effect.scoped, Effect.forkScoped)
     } else {
       const { after, first } = yield* files.follow(registration)
       yield* Effect.forkScoped(Effect.flatMap(first, (pair) => trust({ first: pair, after })))

@@ -2,11 +2,10 @@
  * Settings of a program's controllers: environment variables that apply to all objects of a kind. `run --help` lists them. `run` reads
  * them first, and fails on an invalid one.
  */
-import * as Config from "effect/Config"
-import * as ConfigError from "effect/ConfigError"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import type * as Result from "effect/Result"
 import * as Help from "./Help.ts"
 
 /** A setting whose value is an A. */
@@ -15,7 +14,8 @@ export interface Setting<out A> {
   readonly variable: string
   /** The effect and the default, in one line. */
   readonly description: string
-  readonly config: Config.Config<A>
+  /** Parses the text of the variable; an empty one means the default. The failure: a message with the accepted values. */
+  readonly parse: (text: string) => Result.Result<A, string>
 }
 
 /** Settings by the program's names for them. */
@@ -36,37 +36,30 @@ export const make = <A>(
     readonly description: string
     /** The default, as text. */
     readonly otherwise: string
-    /** Left: a message with the accepted values. */
-    readonly parse: (text: string) => Either.Either<A, string>
+    /** The failure: a message with the accepted values. */
+    readonly parse: (text: string) => Result.Result<A, string>
   }
 ): Setting<A> => ({
   variable,
   description: `${options.description} (default ${options.otherwise})`,
-  config: Config.string(variable).pipe(
-    Config.withDefault(""),
-    Config.mapOrFail((text) =>
-      Either.mapLeft(options.parse(text === "" ? options.otherwise : text), (message) =>
-        ConfigError.InvalidData([], message)
-      )
-    )
-  )
+  parse: (text) => options.parse(text === "" ? options.otherwise : text)
 })
 
 /** The values of settings. Fails on the first invalid one. */
 export const read = <S extends Settings>(settings: S): Effect.Effect<Values<S>, InvalidSetting> =>
-  Effect.map(
-    Effect.forEach(Object.entries(settings), ([key, { config, variable }]) =>
-      Effect.mapBoth(config, {
-        onFailure: (error) => new InvalidSetting({ message: `${variable}: ${messageOf(error)}` }),
-        onSuccess: (value) => [key, value] as const
-      })
-    ),
+  Effect.gen(function* () {
+    const provider = yield* ConfigProvider.ConfigProvider
+    const values: { [key: string]: unknown } = {}
+    for (const [key, { parse, variable }] of Object.entries(settings)) {
+      values[key] = yield* provider.load([variable]).pipe(
+        Effect.mapError(({ message }) => message),
+        Effect.flatMap((node) => Effect.fromResult(parse(node?.value ?? ""))),
+        Effect.mapError((message) => new InvalidSetting({ message: `${variable}: ${message}` }))
+      )
+    }
     // The compiler cannot infer the type of each key in a loop.
-    (values) => Object.fromEntries(values) as Values<S>
-  )
-
-const messageOf = (error: ConfigError.ConfigError): string =>
-  ConfigError.isAnd(error) || ConfigError.isOr(error) ? messageOf(error.left) : error.message
+    return values as Values<S>
+  })
 
 /** The settings as lines of help: see {@link Help.columns}. */
 export const describe = (settings: Settings, width: number): ReadonlyArray<string> =>

@@ -1,7 +1,6 @@
 /** The tracing of reconciles and webhooks, and its flags. The exporter decides where traces go. */
-
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Attempt from "../controller/Attempt.ts"
 import * as Tracing from "../telemetry/Tracing.ts"
@@ -18,7 +17,7 @@ export interface Observers {
 export type Exporting = Effect.Effect<Observers, never, Scope.Scope>
 
 /**
- * The exporter from a program's environment; undefined if tracing is off. Left: one line about an invalid variable.
+ * The exporter from a program's environment; undefined if tracing is off. Failure: one line about an invalid variable.
  */
 export type Export = (setup: {
   readonly name: string
@@ -26,16 +25,16 @@ export type Export = (setup: {
   /** The name of the replica. */
   readonly instance: string
   readonly environment: { readonly [name: string]: string | undefined }
-}) => Either.Either<Exporting | undefined, string>
+}) => Result.Result<Exporting | undefined, string>
 
 const propagations: { readonly [word: string]: Tracing.Propagation } = { off: "off", link: "link", parent: "parent" }
 
-const annotationKey = (key: string): Either.Either<string, string> => {
+const annotationKey = (key: string): Result.Result<string, string> => {
   const [, prefix, name] = /^(?:(.*)\/)?([^/]*)$/s.exec(key) ?? []
   const isPrefix = prefix === undefined || (prefix.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(prefix))
   return isPrefix && name !== undefined && /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)
-    ? Either.right(key)
-    : Either.left(`invalid annotation key: "${key}" (write it like ${Tracing.annotation})`)
+    ? Result.succeed(key)
+    : Result.fail(`invalid annotation key: "${key}" (write it like ${Tracing.annotation})`)
 }
 
 /** The flags. */

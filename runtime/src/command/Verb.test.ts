@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Flag from "./Flag.ts"
 import * as Setting from "./Setting.ts"
 import * as Verb from "./Verb.ts"
@@ -15,9 +15,10 @@ const run = Verb.make("run", {
 const stop = Verb.make("stop", { description: "Stop it", flags: {}, run: () => Effect.void })
 
 const ask = (...args: ReadonlyArray<string>): string =>
-  Either.match(Verb.select(program, [run, stop], args, 80), {
-    onLeft: ({ message }) => `wrong: ${message}`,
-    onRight: (request) => (request._tag === "Print" ? request.text : `${request.verb.name}(${request.args.join(" ")})`)
+  Result.match(Verb.select(program, [run, stop], args, 80), {
+    onFailure: ({ message }) => `wrong: ${message}`,
+    onSuccess: (request) =>
+      request._tag === "Print" ? request.text : `${request.verb.name}(${request.args.join(" ")})`
   })
 
 describe("A command line", () => {
@@ -82,11 +83,11 @@ describe("A command line", () => {
   })
 
   test("prints the variables of the controllers below the flags", () => {
-    const load = Setting.make("PROG_LOAD", { description: "How much", otherwise: "2t", parse: Either.right })
-    const color = Setting.make("PROG_COLOR_OF_IT", { description: "Which", otherwise: "red", parse: Either.right })
+    const load = Setting.make("PROG_LOAD", { description: "How much", otherwise: "2t", parse: Result.succeed })
+    const color = Setting.make("PROG_COLOR_OF_IT", { description: "Which", otherwise: "red", parse: Result.succeed })
     const flags = { speed: Flag.text("max-speed", { placeholder: "KMH", description: "How fast" }) }
     const set = Verb.make("run", { description: "Run it", flags, settings: { load, color }, run: () => Effect.void })
-    const request = Either.getOrThrow(Verb.select(program, [set], ["run", "--help"], 80))
+    const request = Result.getOrThrow(Verb.select(program, [set], ["run", "--help"], 80))
     expect(request._tag === "Print" ? request.text.split("\n").slice(-4) : []).toEqual([
       "",
       "Environment variables of the controllers:",
@@ -102,7 +103,7 @@ describe("A command line", () => {
       examples: [["Run.", "run --all"]],
       run: () => Effect.void
     })
-    const request = Either.getOrThrow(Verb.select(program, [set], ["run", "--help"], 80))
+    const request = Result.getOrThrow(Verb.select(program, [set], ["run", "--help"], 80))
     expect(request._tag === "Print" ? request.text : "").toContain(
       "\nExamples:\n  # Run.\n  prog run --all\n\nFlags:\n"
     )

@@ -2,7 +2,7 @@
 import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Flag from "./Flag.ts"
 import * as Help from "./Help.ts"
 import * as Setting from "./Setting.ts"
@@ -74,12 +74,12 @@ export const make = <F extends Flag.Flags, E, R>(
   untilSignal: options.untilSignal,
   usesFiles: options.usesFiles,
   run: (input) =>
-    Either.match(Flag.read(options.flags, input, options.words?.most), {
-      onLeft: (message): Effect.Effect<void, E | UsageError, R> =>
+    Result.match(Flag.read(options.flags, input, options.words?.most), {
+      onFailure: (message): Effect.Effect<void, E | UsageError, R> =>
         Effect.fail(new UsageError({ message: withHelp(message, `see ${input.program} ${name} --help`) })),
-      onRight: ({ deprecated, values, words }): Effect.Effect<void, E | UsageError, R> => {
+      onSuccess: ({ deprecated, values, words }): Effect.Effect<void, E | UsageError, R> => {
         const warned = options.logsWarnings ? [] : deprecated
-        return Effect.zipRight(
+        return Effect.andThen(
           Effect.forEach(warned, (warning) => Console.warn(`${input.program}: ${warning}`), { discard: true }),
           options.run(values, words, deprecated)
         )
@@ -124,26 +124,26 @@ export const select = <E, R>(
   args: ReadonlyArray<string>,
   /** The width of help, in characters. */
   width = Help.width()
-): Either.Either<Request<E, R>, UsageError> => {
+): Result.Result<Request<E, R>, UsageError> => {
   const [word, ...rest] = args
   const asked = word === "help" ? rest[0] : word
   const verb = verbs.find(({ name }) => name === asked)
   const there = verbs.map(({ name }) => name).join(", ")
   const unknown = (word: string) =>
-    Either.left(
+    Result.fail(
       new UsageError({
         message: misplaced(program, verbs, word) ?? `unknown command: "${word}" (must be one of ${there})`
       })
     )
   if (word === "help" && verb === undefined && asked !== undefined && !helpWords.has(asked)) return unknown(asked)
   if (word === undefined || args.some((arg, index) => (index === 0 ? helpWords : helpFlags).has(arg))) {
-    return Either.right({
+    return Result.succeed({
       _tag: "Print",
       text: verb === undefined ? overview(program, verbs, width) : helpOf(program, verb, width)
     })
   }
-  if (word === "--version") return Either.right({ _tag: "Print", text: `${program.name} ${program.version}` })
-  if (verb !== undefined) return Either.right({ _tag: "Run", verb, args: rest })
+  if (word === "--version") return Result.succeed({ _tag: "Print", text: `${program.name} ${program.version}` })
+  if (verb !== undefined) return Result.succeed({ _tag: "Run", verb, args: rest })
   return unknown(word)
 }
 

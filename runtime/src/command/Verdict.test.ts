@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test"
 import * as Exit from "effect/Exit"
-import * as FiberId from "effect/FiberId"
+
 import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
 import * as Verdict from "./Verdict.ts"
 
-const interruption = Exit.interrupt(FiberId.none)
+const interruption = Exit.interrupt()
 
 describe("The verdict about a command", () => {
   test("of an interruption is a success only if the verb runs until a signal", () => {

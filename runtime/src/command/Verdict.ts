@@ -31,8 +31,8 @@ export const interrupted = (signal: string | undefined): Verdict => ({
  */
 export const of = (exit: Exit.Exit<unknown, unknown>, ifInterrupted: Verdict = { code: 0 }): Verdict => {
   if (Exit.isSuccess(exit)) return { code: 0 }
-  if (Cause.isInterruptedOnly(exit.cause)) return ifInterrupted
-  const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
+  if (Cause.hasInterruptsOnly(exit.cause)) return ifInterrupted
+  const failure = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
   if (failure instanceof Output.NotRead) return { code: notRead }
   if (failure instanceof Verb.Logged) return { code: failure.code }
   if (failure instanceof Verb.UsageError) return { code: failure.code ?? 2, line: failure.message }
@@ -42,10 +42,10 @@ export const of = (exit: Exit.Exit<unknown, unknown>, ifInterrupted: Verdict = {
 
 /** Logs a failure, so that a collector that parses each line gets it. The program then exits without printing it. */
 export const logged = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Verb.Logged, R> =>
-  Effect.catchAllCause(effect, (cause): Effect.Effect<never, E | Verb.Logged> => {
+  Effect.catchCause(effect, (cause): Effect.Effect<never, E | Verb.Logged> => {
     const { code, line } = of(Exit.failCause(cause))
     if (line === undefined) return Effect.failCause(cause)
-    const isExpected = Option.isSome(Cause.failureOption(cause))
+    const isExpected = Option.isSome(Cause.findErrorOption(cause))
     const report = isExpected ? Effect.logError(line) : Effect.logError("The program failed unexpectedly", cause)
-    return Effect.zipRight(report, new Verb.Logged({ code }))
+    return Effect.andThen(report, new Verb.Logged({ code }))
   })

@@ -4,12 +4,12 @@ import { X509Certificate } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { SystemError } from "@effect/platform/Error"
-import * as FileSystem from "@effect/platform/FileSystem"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import { systemError } from "effect/PlatformError"
 import type * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import { capture } from "../controller/World.fixture.ts"
 import * as Health from "../manager/Health.ts"
 import { InvalidObject } from "../resource/Resource.ts"
@@ -86,7 +86,7 @@ const start = (pair: Pair, bundle = ca.certificate) =>
       Effect.provideService(Metrics.Metrics, registry)
     )
     const serve = (next: Pair) =>
-      Effect.zipRight(
+      Effect.andThen(
         readiness.serve(next),
         Effect.sync(() => {
           world.served = next
@@ -95,9 +95,11 @@ const start = (pair: Pair, bundle = ca.certificate) =>
     yield* Effect.forkScoped(
       Effect.gen(function* () {
         const { after, first } = yield* Effect.provideService(files.follow(registration), Metrics.Metrics, registry)
-        const pair = yield* first
-        yield* serve(pair)
-        yield* Effect.iterate(pair, { while: () => true, body: (shown) => Effect.tap(after(shown), serve) })
+        let pair = yield* first
+        while (true) {
+          yield* serve(pair)
+          pair = yield* after(pair)
+        }
       })
     )
     const pass = (seconds: number) => TestClock.adjust(seconds * 1000)
@@ -133,10 +135,10 @@ const files = FileSystem.layerNoop({
     Effect.try({
       try: () => readFileSync(path, "utf8"),
       catch: (cause) =>
-        new SystemError({
+        systemError({
           module: "FileSystem",
           method: "readFileString",
-          reason: "NotFound",
+          _tag: "NotFound",
           pathOrDescriptor: path,
           cause
         })

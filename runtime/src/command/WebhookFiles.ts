@@ -1,10 +1,10 @@
 /** The certificate of the webhooks in a folder, as cert-manager writes it: `tls.crt`, `tls.key` and `ca.crt`. */
 import { X509Certificate } from "node:crypto"
 import { join } from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Certificate from "../manager/Certificate.ts"
@@ -116,14 +116,14 @@ export const make = ({
               logged.add(message)
               return Effect.logWarning(`Cannot publish the CA of the webhooks, retrying: ${message}`)
             }),
-            Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("30 seconds"))),
+            Effect.retry(Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])),
             Effect.orDie
           )
           // Another client may remove the CA or a configuration.
           yield* Effect.forkScoped(Effect.repeat(publish, Schedule.spaced("20 seconds")))
           return {
             first: Effect.as(publish, source.first).pipe(Effect.tap(measured)),
-            after: (pair) => Effect.zipLeft(source.after(pair), publish).pipe(Effect.tap(measured))
+            after: (pair) => Effect.tap(source.after(pair), publish).pipe(Effect.tap(measured))
           }
         })
     }

@@ -33,7 +33,7 @@ export const checkEvery = "10 seconds"
  */
 export const make = ({ cas, name, place }: Settings): Effect.Effect<WebhookReadiness, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     const errors = new Map<string, string>()
     let served: Pair | undefined
     const faultAt = (now: number): string | undefined => {
@@ -46,7 +46,7 @@ export const make = ({ cas, name, place }: Settings): Effect.Effect<WebhookReadi
         const problem =
           served === undefined
             ? "the API server does not trust the certificate of the webhooks yet"
-            : faultAt(clock.unsafeCurrentTimeMillis())
+            : faultAt(clock.currentTimeMillisUnsafe())
         return problem === undefined ? undefined : [problem, ...errors.values()].join("; ")
       })
     )

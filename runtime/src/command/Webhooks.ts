@@ -1,5 +1,5 @@
 /** The webhooks of a program on the command line: `run`, `rbac`, `manifests`, `crd` and `preflight` read the same flag. */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Access from "../controller/Access.ts"
 import type { Controller, Services } from "../controller/Controller.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
@@ -46,8 +46,8 @@ export const flags = {
     description: "How the API server reaches this program outside of the cluster (default a Service)",
     parse: (text) =>
       /^https:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text)
-        ? Either.right(text)
-        : Either.left(`invalid URL: "${text}" (write it like https://host:9443)`),
+        ? Result.succeed(text)
+        : Result.fail(`invalid URL: "${text}" (write it like https://host:9443)`),
     otherwise: undefined
   }),
   webhookCertDir: Flag.text("webhook-cert-dir", {
@@ -124,11 +124,11 @@ export const access = (
 export const required = (
   program: Program<unknown>,
   { webhooks }: { readonly webhooks: boolean }
-): Either.Either<void, UsageError> => {
+): Result.Result<void, UsageError> => {
   const [kind] = Kinds.converted(program)
   return webhooks || kind === undefined
-    ? Either.void
-    : Either.left(new UsageError({ message: `--webhooks: required for the versions of ${nameOf(kind)}` }))
+    ? Result.void
+    : Result.fail(new UsageError({ message: `--webhooks: required for the versions of ${nameOf(kind)}` }))
 }
 
 /** Rejects `--webhooks` without an address at which the API server reaches a process outside of a cluster. */
@@ -136,27 +136,27 @@ export const addressed = (
   program: Program<unknown>,
   { webhooks, webhookUrl }: Flag.Values<typeof flags>,
   environment: NodeJS.ProcessEnv
-): Either.Either<void, UsageError> => {
+): Result.Result<void, UsageError> => {
   const isCalled = (program.webhooks ?? []).some(({ hooks }) => hooks.length > 0) || Kinds.converted(program).length > 0
   return webhooks && isCalled && webhookUrl === undefined && environment.KUBERNETES_SERVICE_HOST === undefined
-    ? Either.left(
+    ? Result.fail(
         new UsageError({
           message:
             "--webhook-url: required outside of a cluster (the address at which the API server reaches this process)"
         })
       )
-    : Either.void
+    : Result.void
 }
 
 /** Rejects a program whose kinds or flags need `--webhooks`, and two declarations of one webhook. */
 export const check = (
   program: Program<unknown>,
   settings: Flag.Values<typeof flags>
-): Either.Either<void, UsageError> => {
-  const refusal = (message: string) => Either.left(new UsageError({ message }))
+): Result.Result<void, UsageError> => {
+  const refusal = (message: string) => Result.fail(new UsageError({ message }))
   const twice = Admission.duplicate(program.webhooks ?? [])
   if (twice !== undefined) return refusal(twice)
-  if (settings.webhooks) return Either.void
+  if (settings.webhooks) return Result.void
   if (settings.webhookUrl !== undefined) return refusal("--webhooks: required with --webhook-url")
   if (settings.webhookCertDir !== undefined) return refusal("--webhooks: required with --webhook-cert-dir")
   return required(program, settings)

@@ -1,31 +1,31 @@
 import { describe, expect, spyOn, test } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Asking from "./Asking.ts"
 import * as Why from "./Why.ts"
 
 test("An object has kubectl's format, or is two arguments", () => {
   for (const words of [["webapp/shop"], ["webapp", "shop"]]) {
-    expect(Why.objectOf(words)).toEqual(Either.right({ kind: "webapp", name: "shop" }))
+    expect(Why.objectOf(words)).toEqual(Result.succeed({ kind: "webapp", name: "shop" }))
   }
   expect(Why.objectOf(["webapps.apps.kubedojo.io/shop.v2"])).toEqual(
-    Either.right({ kind: "webapps.apps.kubedojo.io", name: "shop.v2" })
+    Result.succeed({ kind: "webapps.apps.kubedojo.io", name: "shop.v2" })
   )
 })
 
 test("An invalid object fails with one line about the format", () => {
-  expect(Why.objectOf([])).toEqual(Either.left("an object is required: KIND/NAME, such as webapp/shop"))
+  expect(Why.objectOf([])).toEqual(Result.fail("an object is required: KIND/NAME, such as webapp/shop"))
   for (const words of [["shop"], ["webapp/"], ["/shop"], ["a/b/c"], ["webapp", "a/b"]]) {
     expect(Why.objectOf(words)).toEqual(
-      Either.left(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as webapp/shop)`)
+      Result.fail(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as webapp/shop)`)
     )
   }
-  expect(Either.getOrThrow(Either.flip(Why.objectOf(["webapp/Shop"])))).toContain(`invalid object name: "Shop"`)
+  expect(Result.getOrThrow(Result.flip(Why.objectOf(["webapp/Shop"])))).toContain(`invalid object name: "Shop"`)
 })
 
 test("A token is sent only over https, or to this machine", () => {
@@ -80,8 +80,8 @@ const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
         args: ["webapp/shop", "--namespace=x", `--probe-address=${origin}`, ...flags],
         environment: {}
       })
-      .pipe(Effect.provide(BunFileSystem.layer), Effect.either)
-    const error = Either.isLeft(ended) ? ended.left : undefined
+      .pipe(Effect.provide(NodeFileSystem.layer), Effect.result)
+    const error = Result.isFailure(ended) ? ended.failure : undefined
     return { printed, requests, error: error?.message.replaceAll(origin, "ORIGIN"), tag: error?._tag }
   })
 

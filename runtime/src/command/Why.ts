@@ -3,7 +3,7 @@
  * request to the API server.
  */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Text from "../resource/Text.ts"
 import * as Asking from "./Asking.ts"
@@ -15,12 +15,12 @@ import * as Verb from "./Verb.ts"
 /** The object that the arguments name: `webapp/shop`, or `webapp shop`. */
 export const objectOf = (
   words: ReadonlyArray<string>
-): Either.Either<{ readonly kind: string; readonly name: string }, string> => {
+): Result.Result<{ readonly kind: string; readonly name: string }, string> => {
   const [kind = "", name = "", ...rest] = words.flatMap((word) => word.split("/"))
-  if (words.length === 0) return Either.left("an object is required: KIND/NAME, such as webapp/shop")
+  if (words.length === 0) return Result.fail("an object is required: KIND/NAME, such as webapp/shop")
   return kind === "" || name === "" || rest.length > 0
-    ? Either.left(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as webapp/shop)`)
-    : Either.map(Flags.objectName(name), () => ({ kind, name }))
+    ? Result.fail(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as webapp/shop)`)
+    : Result.map(Flags.objectName(name), () => ({ kind, name }))
 }
 
 const flags = {
@@ -50,7 +50,7 @@ const namespaceOf = ({ context, kubeconfig, namespace }: Settings) => {
   const wanted = context !== undefined || "kubeconfig" in kubeconfig
   return KubeConfig.namespaceOf({ ...kubeconfig, context }).pipe(
     Effect.map((namespace) => namespace ?? "default"),
-    Effect.catchAll((error) => (wanted ? Effect.fail(error) : Effect.succeed("default")))
+    Effect.catch((error) => (wanted ? Effect.fail(error) : Effect.succeed("default")))
   )
 }
 
@@ -67,10 +67,10 @@ export const verb = (program: Verb.Named) =>
     run: (settings, words) =>
       Effect.gen(function* () {
         const object = objectOf(words)
-        if (Either.isLeft(object)) return yield* new Verb.UsageError({ message: object.left })
+        if (Result.isFailure(object)) return yield* new Verb.UsageError({ message: object.failure })
         const namespace = yield* namespaceOf(settings)
         const { controller, output } = settings
-        const query = { ...object.right, namespace, output, ...(controller !== undefined && { controller }) }
+        const query = { ...object.success, namespace, output, ...(controller !== undefined && { controller }) }
         // An error has the format of the answer: in JSON, the line is a field.
         const text = yield* Asking.text(program.name, settings, "/why", query, (answer) =>
           Effect.succeed(

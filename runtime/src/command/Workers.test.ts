@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Workers from "./Workers.ts"
 
-const read = (text: string) => Either.getOrUndefined(Workers.parse(text))
+const read = (text: string) => Result.getOrUndefined(Workers.parse(text))
 
 describe("A number of workers", () => {
   test("is one for all, or one for each name", () => {

@@ -85,9 +85,9 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   ApiError | Ownership.NotOwned | NotServed.NotServed | Ownership.OwnerGone | Resource.InvalidObject | TerminalError,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
-  Effect.withFiberRuntime((fiber) => {
+  Effect.withFiber((fiber) => {
     // Plain code up to the first request, because every no-op reconcile runs it.
-    const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
+    const services = fiber.context as Context.Context<Reconciliation | Cache.Cache>
     const { applied, controller, memory, resource, selectors } = Context.get(services, Reconciliation)
     const tracing = Context.get(services, Tracing)
     const key = Intent.keyOf(owner, kind, desired)

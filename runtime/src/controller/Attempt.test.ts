@@ -4,8 +4,9 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FiberId from "effect/FiberId"
+
 import * as Logger from "effect/Logger"
+import * as References from "effect/References"
 import { fenced, fromStatus } from "../client/ApiError.ts"
 import * as Disconnect from "../client/Disconnect.ts"
 import * as Recording from "../telemetry/Recording.ts"
@@ -17,7 +18,7 @@ import { capture, unreachable } from "./World.fixture.ts"
 
 describe("The outcome", () => {
   const terminal = new TerminalError({ message: "never" })
-  const stopped = Cause.interrupt(FiberId.none)
+  const stopped = Cause.interrupt()
   const elsewhere = Disconnect.make({ method: "GET", path: "/" }, "https://other.test", "ECONNREFUSED")
   const heldBack = fenced({ method: "PATCH", path: "/x" }, "too late")
   const table: ReadonlyArray<readonly [string, Exit.Exit<Result.Result, unknown>, Outcome["_tag"]]> = [
@@ -33,12 +34,12 @@ describe("The outcome", () => {
     ["of a fenced write after the end of the leadership is Interrupted", Exit.fail(heldBack), "Interrupted"],
     [
       "is that of the failure, even if a finalizer died after it",
-      Exit.failCause(Cause.sequential(Cause.fail(terminal), Cause.die("boom"))),
+      Exit.failCause(Cause.combine(Cause.fail(terminal), Cause.die("boom"))),
       "Terminal"
     ],
     [
       "is that of the failure, even if concurrent fibers were interrupted",
-      Exit.failCause(Cause.parallel(stopped, Cause.fail(unreachable))),
+      Exit.failCause(Cause.combine(stopped, Cause.fail(unreachable))),
       "Unreachable"
     ]
   ]
@@ -120,16 +121,13 @@ describe("The log line of a traced attempt", () => {
     Effect.gen(function* () {
       const annotations: Array<Record<string, unknown>> = []
       const logger = Logger.make((line) => {
-        annotations.push(Object.fromEntries(line.annotations))
+        annotations.push({ ...line.fiber.getRef(References.CurrentLogAnnotations) })
       })
       const outcome = Outcome.Failed({ cause: Cause.fail("no"), error: "no", defect: false })
       const next: Next = { _tag: "Run", afterMillis: 5 }
       const root = Recording.root("reconcile widgets", { startTime: 0n })
       for (const of of [{ root }, {}]) {
-        yield* Effect.provide(
-          log(Fixture.attempt({ outcome, next, number: 2, ...of })),
-          Logger.replace(Logger.defaultLogger, logger)
-        )
+        yield* Effect.provide(log(Fixture.attempt({ outcome, next, number: 2, ...of })), Logger.layer([logger]))
       }
       expect(annotations).toMatchObject([
         { controller: "widgets", reconcileID: "id", trace_id: root.traceId, span_id: root.spanId },

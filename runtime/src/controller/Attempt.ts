@@ -9,15 +9,14 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as FiberRef from "effect/FiberRef"
 import * as Inspectable from "effect/Inspectable"
-import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import { Undeclared } from "../cache/Undeclared.ts"
 import { Conflict, Fenced, Transport } from "../client/ApiError.ts"
 import type { CachedReads } from "../client/CachedReads.ts"
 import type { Exchange } from "../client/Exchange.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as LogLevels from "../telemetry/LogLevels.ts"
 import type { Span } from "../telemetry/Recording.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import type { Change } from "./HotLoop.ts"
@@ -118,9 +117,9 @@ export interface Attempt {
 export type Observer = (attempt: Attempt) => Effect.Effect<void>
 
 /** The observers of all attempts. Default: the log. */
-export class Observers extends Context.Reference<Observers>()("@homeostat/runtime/Observers", {
+export const Observers = Context.Reference("@homeostat/runtime/Observers", {
   defaultValue: (): ReadonlyArray<Observer> => [log]
-}) {}
+})
 
 /**
  * Adds an observer of the attempts in an effect after all others, and one before them, which may add to the trace.
@@ -135,7 +134,7 @@ export class Observers extends Context.Reference<Observers>()("@homeostat/runtim
 export const observedBy =
   (last: Observer, ...first: ReadonlyArray<Observer>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.mapInputContext(effect, (context: Context.Context<R>) =>
+    Effect.updateContext(effect, (context: Context.Context<R>) =>
       Context.add(context, Observers, [...first, ...Context.get(context, Observers), last])
     )
 
@@ -158,8 +157,8 @@ export const outcomeOf = (
           ? Outcome.Requeue(result)
           : Outcome.Done(),
     onFailure: (cause) => {
-      if (interrupted && Cause.isInterruptedOnly(cause)) return Outcome.Interrupted()
-      const failure = Cause.failureOption(cause)
+      if (interrupted && Cause.hasInterruptsOnly(cause)) return Outcome.Interrupted()
+      const failure = Cause.findErrorOption(cause)
       if (Option.isNone(failure)) {
         const error = Cause.squash(cause)
         return error instanceof Undeclared
@@ -195,10 +194,9 @@ const isQuiet = ({ _tag }: Outcome): boolean => _tag !== "Failed" && _tag !== "T
  * Everything else is logged at debug level, also a first conflict.
  */
 export const log: Observer = (attempt) => {
-  const fiber = Option.getOrUndefined(Fiber.getCurrentFiber())
-  const level = fiber?.getFiberRef(FiberRef.currentMinimumLogLevel)
+  const fiber = Fiber.getCurrent()
   // To build a line that is not logged costs a quarter of a no-op reconcile.
-  return level !== undefined && isQuiet(attempt.outcome) && LogLevel.greaterThan(level, LogLevel.Debug)
+  return fiber !== undefined && isQuiet(attempt.outcome) && !LogLevels.isLogged(fiber, "Debug")
     ? Effect.void
     : write(attempt)
 }
@@ -227,7 +225,7 @@ const write: Observer = (attempt) => {
       if (!defect) return line
       return Effect.annotateLogs(line, {
         error: message,
-        stacktrace: attempt.secrets.hide(Cause.pretty(cause, { renderErrorCause: true }))
+        stacktrace: attempt.secrets.hide(Cause.pretty(cause))
       })
     },
     RequeueAfter: () => Effect.logDebug(`Reconciled in ${took}${next}`),

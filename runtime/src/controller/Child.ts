@@ -42,7 +42,7 @@ const none: ReadonlyArray<never> = []
 export type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 
 /** The errors of applying a child. */
-type Failure = Effect.Effect.Error<ReturnType<typeof Apply.apply>>
+type Failure = Effect.Error<ReturnType<typeof Apply.apply>>
 
 /** The result for a child that may have to wait. */
 interface Outcome<out A> {

@@ -184,7 +184,7 @@ const settle = <B>(
     states.set(child, state)
     return settle(owner, children, states, end, from + 1)
   }
-  const onFailure = (error: Effect.Effect.Error<ReturnType<typeof child.apply>>) =>
+  const onFailure = (error: Effect.Error<ReturnType<typeof child.apply>>) =>
     isRefused(error) ? next({ _tag: "Failed", child: name, error }) : Effect.fail(error)
   if (waitsFor.length === 0) {
     return Effect.matchEffect(child.apply(owner), {

@@ -26,7 +26,7 @@ describe("A controller", () => {
   })
 
   test("has a concurrency of at least 1 and a timeout above 0", () => {
-    const make = (settings: { readonly concurrency?: number; readonly timeout?: Duration.DurationInput }) => () =>
+    const make = (settings: { readonly concurrency?: number; readonly timeout?: Duration.Input }) => () =>
       Controller.make("widgets", { for: Widget, reconcile, ...settings })
     for (const concurrency of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(make({ concurrency })).toThrow(

@@ -3,7 +3,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as EffectResult from "effect/Result"
 import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
@@ -51,7 +51,7 @@ export interface Controller<out R = never> {
   /** The transforms of the caches of these kinds. */
   readonly transforms: ReadonlyArray<Transform.Transform>
   /** The retry schedule, stepped for each object on its own. */
-  readonly retry: Schedule.Schedule<unknown, unknown, R>
+  readonly retry: Schedule.Schedule<unknown, unknown, unknown, R>
   /** The number of objects that are reconciled at the same time. */
   readonly concurrency: number
   /** The time limit of a reconcile. */
@@ -109,11 +109,11 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
    * The retry schedule, stepped for each object by each failure or `Result.requeue`. When it ends, the controller stops retrying the
    * object until its next trigger. Default: `Backoff.default`.
    */
-  readonly retry?: Schedule.Schedule<unknown, unknown, SR> | undefined
+  readonly retry?: Schedule.Schedule<unknown, unknown, unknown, SR> | undefined
   /** The number of objects that are reconciled at the same time. Default 16: more workers only wait for the API server. */
   readonly concurrency?: number | undefined
   /** The time after which a reconcile is interrupted and retried. Default 2 minutes, four request timeouts. */
-  readonly timeout?: Duration.DurationInput | undefined
+  readonly timeout?: Duration.Input | undefined
   /**
    * Whether only the leader runs it, with leader election. Default true. With `false` every replica runs it, and several may
    * reconcile one object at the same time.
@@ -154,7 +154,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   options: Options<A, E, R, CE, CR, TR, SR>
 ): Controller<Exclude<R | CR, Provided> | TR | SR | Services> => {
   const { concurrency = 16, for: resource, finalizer, inheritedFinalizers = [] } = options
-  const timeout = Duration.decode(options.timeout ?? "2 minutes")
+  const timeout = Duration.fromInputUnsafe(options.timeout ?? "2 minutes")
   const refuse = (what: string, value: unknown, accepted: string): never => {
     throw new Error(`invalid ${what} of a controller: ${JSON.stringify(value)} (must be ${accepted})`)
   }
@@ -164,8 +164,8 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   const reconcile = (wire: KubernetesObject) =>
     Effect.suspend((): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> => {
       const decoded = resource.decode(wire)
-      if (Either.isLeft(decoded)) return decoded.left
-      const object = decoded.right
+      if (EffectResult.isFailure(decoded)) return decoded.failure
+      const object = decoded.success
       return finalizer === undefined || wire.metadata.finalizers?.includes(finalizer.name) === true
         ? options.reconcile(object)
         : Effect.flatMap(Finalizer.add(wire, finalizer.name), () => options.reconcile(object))
@@ -175,9 +175,9 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       const wire = yield* Finalizer.remove(found, inheritedFinalizers)
       if (finalizer === undefined) return Result.done
       const decoded = resource.decode(wire)
-      return yield* Either.isLeft(decoded)
-        ? Finalizer.releaseInvalid(wire, finalizer, decoded.left)
-        : Finalizer.release(decoded.right, finalizer)
+      return yield* EffectResult.isFailure(decoded)
+        ? Finalizer.releaseInvalid(wire, finalizer, decoded.failure)
+        : Finalizer.release(decoded.success, finalizer)
     })
   const attempt = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     Stalled.reported(

@@ -1,6 +1,8 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
@@ -105,7 +107,11 @@ describe("A reconcile is counted", () => {
           server.put(Widget, widget("a"))
           const reconcile = () => Effect.delay(Effect.succeed(Result.done), "3 seconds")
           const controller = Controller.make("widgets", { for: Widget, reconcile })
-          const runner = yield* Effect.withClock(RunnerFixture.start(controller, { gracePeriod: 0 }), wall.clock)
+          const runner = yield* Effect.provideService(
+            RunnerFixture.start(controller, { gracePeriod: 0 }),
+            Clock.Clock,
+            wall.clock
+          )
           yield* runner.started
           yield* pass("1 second")
           wall.set(-3_600_000)
@@ -403,7 +409,7 @@ describe("The metrics of the back-off contain", () => {
         Effect.gen(function* () {
           for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
           yield* run({
-            retry: Schedule.linear("1 second"),
+            retry: Schedule.addDelay(Schedule.forever, ({ attempt }) => Effect.succeed(Duration.seconds(attempt))),
             reconcile: ({ metadata, spec }) =>
               metadata.name === "c" || spec.size > 1 ? Effect.succeed(Result.done) : Effect.fail("no luck")
           })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import { canonical, equal, foreignFields, isEmpty, type Json, mergePatch, missing, restoration } from "./Drift.ts"
 
 const paths = (intent: Json, object: Json) => missing(intent, object).map(({ path }) => path)

@@ -39,7 +39,7 @@ export interface Finalizer<A, E, R> {
 }
 
 /** The result of most clean-ups. */
-type Nothing = Effect.Effect.Success<typeof Effect.void>
+type Nothing = Effect.Success<typeof Effect.void>
 
 /** The errors of adding or removing a finalizer. */
 type Failure = ApiError | Resource.InvalidObject

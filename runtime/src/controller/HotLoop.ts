@@ -9,7 +9,7 @@
  * values, never a text. It outlives the terms of a leader, so that a loop is not reported twice within a moment. Times are
  * milliseconds of the Clock.
  */
-import type { Either } from "effect/Either"
+import type * as Result from "effect/Result"
 import * as Bounded from "../resource/Bounded.ts"
 import * as Halves from "../resource/Halves.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -51,7 +51,7 @@ export type WrittenField = readonly [field: string, value: string]
 /** An object that is about to be repaired: in the cache, and on the server, or the tag of the error that the read met. */
 export interface Seen {
   readonly cached: KubernetesObject
-  readonly live: Either<KubernetesObject, string>
+  readonly live: Result.Result<KubernetesObject, string>
 }
 
 /** Fields of a written object that the API server stores with another value than it received. */

@@ -67,12 +67,12 @@ const fight = (
   change: Cluster.Fields = { data: { size: "7" } },
   manager = "rival"
 ) =>
-  Effect.repeatN(
+  Effect.repeat(
     Effect.suspend(() => {
       server.change(ConfigMap, "a", change, manager)
       return pass(every)
     }),
-    rounds - 1
+    { times: rounds - 1 }
   )
 
 /** The writes of one resource. */
@@ -512,7 +512,7 @@ describe("Nothing is reported for", () => {
     Effect.gen(function* () {
       const { server } = world
       server.put(Widget, widget("a"))
-      yield* run(counted((seen, owner) => Effect.zipRight(Status.update(owner, { seen }), Effect.fail("not yet"))))
+      yield* run(counted((seen, owner) => Effect.andThen(Status.update(owner, { seen }), Effect.fail("not yet"))))
       for (let second = 0; second < 60; second++) yield* pass("1 second")
       expect(writesOf(server, "status").length).toBeGreaterThan(10)
       expect(yield* warnings(server)).toEqual([])
@@ -565,7 +565,7 @@ describe("A reconcile that only its own writes trigger", () => {
         run(
           counted((seen, owner) =>
             Effect.as(
-              Effect.zipRight(Effect.sleep("300 millis"), Status.update(owner, { phase: "x", seen })),
+              Effect.andThen(Effect.sleep("300 millis"), Status.update(owner, { phase: "x", seen })),
               Result.done
             )
           )
@@ -578,7 +578,7 @@ describe("A reconcile that only its own writes trigger", () => {
         run(
           counted((seen, owner) =>
             Effect.as(
-              Effect.zipRight(
+              Effect.andThen(
                 Effect.sleep("300 millis"),
                 Status.update(owner, {
                   conditions: [
@@ -606,7 +606,7 @@ describe("A reconcile that only its own writes trigger", () => {
           owns: [ConfigMap],
           ...counted((seen, owner) =>
             Effect.as(
-              Effect.zipRight(
+              Effect.andThen(
                 Effect.sleep("300 millis"),
                 Owned.apply(owner, ConfigMap, { metadata: { name: "a" }, data: { seen: String(seen) } })
               ),
@@ -622,7 +622,7 @@ describe("A reconcile that only its own writes trigger", () => {
         run(
           counted((seen, owner) =>
             Effect.as(
-              Effect.zipRight(
+              Effect.andThen(
                 Effect.sleep("300 millis"),
                 Client.patch(Widget, owner.metadata, Patch.merge({ metadata: { annotations: { seen: String(seen) } } }))
               ),
@@ -661,7 +661,7 @@ describe("A reconcile that only its own writes trigger", () => {
         owns: [ConfigMap],
         ...counted((seen, owner) =>
           Effect.sleep("300 millis").pipe(
-            Effect.zipRight(
+            Effect.andThen(
               Effect.forEach(names, (name) =>
                 Owned.apply(owner, ConfigMap, { metadata: { name }, data: { seen: String(seen) } })
               )

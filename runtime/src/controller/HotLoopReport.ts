@@ -2,6 +2,7 @@
  * The report of a hot loop: an Event on the object that is reconciled, a line of the log, and an event of the root span. Each has the
  * names of fields and managers, and none has a value.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
@@ -89,9 +90,9 @@ export const fights = (
 /** Reports a loop that an attempt was part of. The attempt has ended. */
 export const report = (attempt: Attempt, object: KubernetesObject, finding: Finding): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     const { root } = attempt
-    if (root !== undefined) root.remark(SpanName.hotLoop, clock.unsafeCurrentTimeNanos(), factsOf(finding))
+    if (root !== undefined) root.remark(SpanName.hotLoop, clock.currentTimeNanosUnsafe(), factsOf(finding))
     if (finding.isQuiet !== true) {
       yield* Effect.annotateLogs(Effect.logWarning(finding.note), logFields(attempt))
     }

@@ -10,9 +10,9 @@ import * as Effect from "effect/Effect"
  *
  * @internal
  */
-export class Outside extends Context.Reference<Outside>()("@homeostat/runtime/Outside", {
+export const Outside = Context.Reference("@homeostat/runtime/Outside", {
   defaultValue: (): ((what: string) => Effect.Effect<never>) | undefined => undefined
-}) {}
+})
 
 /**
  * Marks an effect outside of the cluster. In a plan it does not run: the attempt ends, and the rest of the plan of this object is unknown.
@@ -27,4 +27,4 @@ bucket // => "s3://site"
  * ```
  */
 export const effect = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.contextWithEffect((context: Context.Context<R>) => Context.get(context, Outside)?.(what) ?? effect)
+  Effect.contextWith((context: Context.Context<R>) => Context.get(context, Outside)?.(what) ?? effect)

@@ -164,7 +164,7 @@ describe("The event of an own write", () => {
           let seen = 0
           yield* run({
             reconcile: (one) =>
-              Effect.zipRight(Status.update(one, { seen: ++seen }), Effect.fail(new Broken({ message: "no luck" }))),
+              Effect.andThen(Status.update(one, { seen: ++seen }), Effect.fail(new Broken({ message: "no luck" }))),
             retry: Schedule.exponential("5 millis")
           })
           if (lag > 0) server.faults.on({ verb: "watch" }, Faults.delayed(lag))

@@ -14,7 +14,7 @@ import { counted, pass, run, settle, Widget, widget, withWorld } from "./World.f
 const adoptAnnotation = "example.com/adopt"
 
 /** A reconcile that makes one ConfigMap after a delay, and the conflicts that it reported instead of failing. */
-const makes = (delay: Duration.DurationInput = 0) => {
+const makes = (delay: Duration.Input = 0) => {
   const reported: Array<Owned.NotOwned | Owned.OwnerGone> = []
   const report = (error: Owned.NotOwned | Owned.OwnerGone) => Effect.sync(() => void reported.push(error))
   const { reconcile, names } = counted((_, owner) =>

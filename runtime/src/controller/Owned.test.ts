@@ -399,7 +399,7 @@ describe("After a restart of the program,", () => {
     Effect.gen(function* () {
       const { close, scope } = yield* closable
       yield* run({ owns: [Deployment], reconcile: (owner) => reconcile(owner, empty), concurrency: 1 }).pipe(
-        Scope.extend(scope)
+        Scope.provide(scope)
       )
       for (const label of ["1", "2"]) yield* touch(server, `${label}-of-${server.requests.length}`)
       yield* close

@@ -38,7 +38,7 @@ const notes = (server: Cluster.Cluster) => server.events().map((object) => objec
 const process = (server: Cluster.Cluster, options: ReturnType<typeof makes>) =>
   Effect.gen(function* () {
     const { close, scope } = yield* closable
-    yield* run(options).pipe(Scope.extend(scope))
+    yield* run(options).pipe(Scope.provide(scope))
     server.change(WidgetKind, "a", { metadata: { labels: { touched: String(server.requests.length) } } })
     yield* settle
     yield* close

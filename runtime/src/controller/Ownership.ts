@@ -148,7 +148,7 @@ export const refuse = (
   child: KubernetesObject,
   { adoptAnnotation, news }: { readonly adoptAnnotation?: string | undefined; readonly news: boolean }
 ) =>
-  Effect.withFiberRuntime<never, NotOwned, EventRecorder.EventRecorder>((fiber) => {
+  Effect.withFiber<never, NotOwned, EventRecorder.EventRecorder>((fiber) => {
     Recording.current(fiber)?.attribute(Attribute.dependentResult, "left alone")
     const holder = controllerOf(child)
     const error = new NotOwned({
@@ -161,5 +161,5 @@ export const refuse = (
     const recorded = news
       ? EventRecorder.record({ regarding: owner, type: "Warning", reason: "NameConflict", note: error.message })
       : Effect.void
-    return Effect.zipRight(recorded, Effect.fail(error))
+    return Effect.andThen(recorded, Effect.fail(error))
   })

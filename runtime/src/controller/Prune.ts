@@ -1,5 +1,4 @@
 /** Deletes the children that an owner no longer wants. */
-import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -44,8 +43,8 @@ export const prune = <B>(
   kept: ReadonlySet<string>,
   resultOf: (removed: ReadonlyArray<Removed>) => B
 ): Effect.Effect<B, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
-  Effect.withFiberRuntime((fiber) => {
-    const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
+  Effect.withFiber((fiber) => {
+    const services = fiber.context as Context.Context<Reconciliation | Cache.Cache>
     const { memory, owns } = Context.get(services, Reconciliation)
     return Effect.flatMap(Context.get(services, Cache.Cache).dependents(owner, owns, fiber), (dependents) => {
       const found: Array<Superfluous> = []
@@ -121,6 +120,7 @@ const removeInOrder = (
       isGone: !left.has(child),
       waitsFor: left.has(child) ? neededBy(child).map(({ kind, object }) => `${kind.kind} ${object.metadata.name}`) : []
     })
-    const [later, now] = Arr.partition(left, (child) => asked.has(child))
+    const now = [...left].filter((child) => asked.has(child))
+    const later = [...left].filter((child) => !asked.has(child))
     return [...removed, ...now, ...later].map(reported)
   })

@@ -5,7 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Reachability from "./Reachability.ts"
@@ -42,7 +42,7 @@ describe("The gate of the workers", () => {
       const { gate, logs, state } = yield* start
       yield* gate.lost
       expect(gate.isReached()).toBe(false)
-      const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.fork(gate.reached))
+      const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(gate.reached))
       yield* TestClock.adjust("10 seconds")
       expect(yield* Effect.forEach(waiting, ended)).toEqual([false, false, false])
       state.answers = true
@@ -101,7 +101,7 @@ describe("A probe of the client", () => {
       const client = Client.layer().pipe(Layer.provide(server.transport))
       yield* Effect.provide(
         body(server),
-        Layer.scoped(Reachability.Reachability, Reachability.ofCluster).pipe(
+        Layer.effect(Reachability.Reachability, Reachability.ofCluster).pipe(
           Layer.provide(client),
           Layer.provide(server.transport),
           Layer.provideMerge(capture([]))

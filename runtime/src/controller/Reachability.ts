@@ -5,13 +5,14 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
 import { Transport } from "../client/Transport.ts"
 
 /** The gate before every worker. */
-export class Reachability extends Context.Tag("@homeostat/runtime/Reachability")<
+export class Reachability extends Context.Service<
   Reachability,
   {
     /** The URL of the API server. If another server does not answer, that reconcile fails. */
@@ -23,10 +24,10 @@ export class Reachability extends Context.Tag("@homeostat/runtime/Reachability")
     /** Closes the gate until a probe gets any answer. */
     readonly lost: Effect.Effect<void>
   }
->() {}
+>()("@homeostat/runtime/Reachability") {}
 
 /** The delays between probes: from 0.1 s, because a restarting server is back soon, to 2 s. */
-const probing = Schedule.exponential(Duration.millis(100)).pipe(Schedule.union(Schedule.spaced(Duration.seconds(2))))
+const probing = Schedule.min([Schedule.exponential(Duration.millis(100)), Schedule.spaced(Duration.seconds(2))])
 
 /** The time limit of a probe: an answer takes milliseconds, and a long wait would delay the workers. */
 const timeoutMillis = 5000
@@ -35,21 +36,21 @@ const timeoutMillis = 5000
 export const make = (
   server: string,
   probe: Effect.Effect<boolean>
-): Effect.Effect<Context.Tag.Service<Reachability>, never, Scope.Scope> =>
+): Effect.Effect<Reachability["Service"], never, Scope.Scope> =>
   Effect.gen(function* () {
-    const gate = yield* Effect.makeLatch(true)
-    const trouble = yield* Effect.makeLatch(false)
+    const gate = yield* Latch.make(true)
+    const trouble = yield* Latch.make(false)
     let isReached = true
     const set = (reached: boolean) =>
       Effect.suspend(() => {
         isReached = reached
-        return reached ? Effect.zipRight(trouble.close, gate.open) : Effect.zipRight(gate.close, trouble.open)
+        return reached ? Effect.andThen(trouble.close, gate.open) : Effect.andThen(gate.close, trouble.open)
       })
     yield* trouble.await.pipe(
-      Effect.zipRight(Effect.logWarning("No API server answers; reconciles pause until one does")),
-      Effect.zipRight(Effect.repeat(probe, { until: (answered) => answered, schedule: probing })),
-      Effect.zipRight(set(true)),
-      Effect.zipRight(Effect.logInfo("The API server answers again")),
+      Effect.andThen(Effect.logWarning("No API server answers; reconciles pause until one does")),
+      Effect.andThen(Effect.repeat(probe, { until: (answered) => answered, schedule: probing })),
+      Effect.andThen(set(true)),
+      Effect.andThen(Effect.logInfo("The API server answers again")),
       Effect.forever,
       Effect.forkScoped
     )
@@ -57,16 +58,13 @@ export const make = (
   })
 
 /** Probes with `GET /readyz`. Any answer counts, including an error. */
-export const ofCluster: Effect.Effect<
-  Context.Tag.Service<Reachability>,
-  never,
-  Client.Client | Transport | Scope.Scope
-> = Effect.flatMap(Effect.zip(Client.Client, Transport), ([client, { server }]) =>
-  make(
-    server,
-    client.raw({ method: "GET", path: "/readyz", timeoutMillis }).pipe(
-      Effect.as(true),
-      Effect.catchAll((error) => Effect.succeed(error._tag !== "Transport"))
+export const ofCluster: Effect.Effect<Reachability["Service"], never, Client.Client | Transport | Scope.Scope> =
+  Effect.flatMap(Effect.zip(Client.Client, Transport), ([client, { server }]) =>
+    make(
+      server,
+      client.raw({ method: "GET", path: "/readyz", timeoutMillis }).pipe(
+        Effect.as(true),
+        Effect.catch((error) => Effect.succeed(error._tag !== "Transport"))
+      )
     )
   )
-)

@@ -42,7 +42,7 @@ export const announce = (
   if (created.length === 0) {
     const [one, another] = removed
     const removals = one === undefined ? [] : [another === undefined ? `${one.kind}Removed` : "ChildrenRemoved"]
-    return Effect.zipRight(
+    return Effect.andThen(
       Effect.forEach(updated, (each) => record(`${each.kind}Updated`, `Updated ${shown(each)}`), { discard: true }),
       Effect.forEach(removals, (reason) => record(reason, `R${removal}`), { discard: true })
     )
@@ -69,7 +69,7 @@ const shown = (correction: Correction): string => {
  * The worker provides it to `reconcile` and `cleanup`. `Owned`, `Status` and `Finalizer` take the kind, the field manager and the memory
  * from it.
  */
-export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliation")<
+export class Reconciliation extends Context.Service<
   Reconciliation,
   {
     /** Unique per attempt. Every log line of the attempt has it. */
@@ -96,4 +96,4 @@ export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliati
     /** Enters a write in the attempt's record. */
     readonly changed: (change: Change) => void
   }
->() {}
+>()("@homeostat/runtime/Reconciliation") {}

@@ -36,10 +36,10 @@ export const requeue: Again = constructors.Requeue({})
  * return Result.requeueAfter("10 minutes")
  * ```
  */
-export const requeueAfter = (duration: Duration.DurationInput): Again => {
-  // Duration.decode turns NaN into zero.
+export const requeueAfter = (duration: Duration.Input): Again => {
+  // Duration turns NaN into zero.
   if (Number.isNaN(duration)) throw new RangeError("invalid duration: NaN (must be a number of milliseconds)")
-  return constructors.RequeueAfter({ after: Duration.decode(duration) })
+  return constructors.RequeueAfter({ after: Duration.max(Duration.fromInputUnsafe(duration), Duration.zero) })
 }
 
 /**
@@ -62,4 +62,4 @@ export const low = WorkQueue.low
  * return Result.withPriority(Result.requeueAfter("1 hour"), Result.low)
  * ```
  */
-export const withPriority = (result: Again, priority: number): Again => Data.struct({ ...result, priority })
+export const withPriority = (result: Again, priority: number): Again => ({ ...result, priority })

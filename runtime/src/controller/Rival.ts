@@ -1,6 +1,7 @@
 /** Another manager that changes an own field, from the `managedFields` of the API server. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Client from "../client/Client.ts"
 import * as FieldManager from "../client/FieldManager.ts"
 import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesObject.ts"
@@ -31,12 +32,12 @@ export const look = (
   cached: KubernetesObject
 ): Effect.Effect<Seen | undefined, never, Reconciliation | Client.Client> =>
   Effect.flatMap(Reconciliation, ({ memory, object }) =>
-    Effect.flatMap(Effect.clock, (clock) => {
+    Effect.flatMap(Clock.Clock, (clock) => {
       const place = `${kind.kind} ${keyString(cached.metadata)}`
-      return memory.hotLoop.isDue(object.metadata.uid, place, clock.unsafeCurrentTimeMillis())
+      return memory.hotLoop.isDue(object.metadata.uid, place, clock.currentTimeMillisUnsafe())
         ? Client.get(Resource.metadataOnly(kind), keyOf(cached), { retry: false, timeoutMillis: readMillis }).pipe(
             Effect.mapError(({ _tag }) => _tag),
-            Effect.either,
+            Effect.result,
             Effect.map((live) => ({ cached, live }))
           )
         : Effect.succeed(undefined)
@@ -64,15 +65,15 @@ export const ownersOf = (
 /** The manager that changes a field of an object. */
 export const of = (seen: Seen | undefined, field: string, ours: string): Rival => {
   const log = "the API server's audit log names it"
-  if (seen === undefined || Either.isLeft(seen.live)) {
-    const why = seen === undefined || Either.isRight(seen.live) ? "" : ` (${seen.live.left})`
+  if (seen === undefined || Result.isFailure(seen.live)) {
+    const why = seen === undefined || Result.isSuccess(seen.live) ? "" : ` (${seen.live.failure})`
     return {
       description: `another manager keeps changing {it}. That manager could not be looked up${why}; ${log}`,
       stops: "the other manager"
     }
   }
   const { cached, live } = seen
-  const { metadata } = live.right
+  const { metadata } = live.success
   const { managedFields = [] } = metadata
   const owner = ownersOf(cached, [field], ours, metadata)
   if (owner !== undefined) return { manager: owner, description: `${owner} keeps changing {it}`, stops: owner }

@@ -1,6 +1,7 @@
 /** Runs one controller without a manager and an election, for tests. */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import * as Fence from "../client/Fence.ts"
@@ -15,11 +16,11 @@ export const start = <R>(
 ): Effect.Effect<Runner.Runner, never, R | Cache.Cache | Reachability | Scope.Scope> =>
   Effect.gen(function* () {
     const runner = yield* Runner.prepare(controller, settings)
-    const stopping = yield* Effect.makeLatch(false)
+    const stopping = yield* Latch.make(false)
     yield* Effect.acquireRelease(
       // The scope owns the fiber, because a child fiber would be interrupted at once with its parent.
       runner.lead(Fence.open, stopping.await).pipe(Effect.interruptible, Effect.forkScoped),
-      (fiber) => Effect.zipRight(stopping.open, Fiber.await(fiber))
+      (fiber) => Effect.andThen(stopping.open, Fiber.await(fiber))
     )
     return runner
   })

@@ -15,7 +15,7 @@ describe("A grace period of 0", () => {
         let cleaned = false
         const reconcile = () =>
           Effect.onInterrupt(Effect.never, () =>
-            Effect.zipRight(
+            Effect.andThen(
               Effect.sleep("1 second"),
               Effect.sync(() => {
                 cleaned = true
@@ -23,7 +23,7 @@ describe("A grace period of 0", () => {
             )
           )
         const { close, scope } = yield* closable
-        yield* Scope.extend(run({ reconcile, timeout: "1 hour" }, { gracePeriod: 0 }), scope)
+        yield* Scope.provide(run({ reconcile, timeout: "1 hour" }, { gracePeriod: 0 }), scope)
         const closing = yield* close
         yield* pass("900 millis")
         expect(yield* ended(closing)).toBe(false)
@@ -44,7 +44,7 @@ describe("The default grace period", () => {
         server.put(Widget, widget("a"))
         const { close, scope } = yield* closable
         const reconcile = () => Effect.never
-        yield* Scope.extend(run({ reconcile, timeout: "1 hour" }, { gracePeriod: undefined }), scope)
+        yield* Scope.provide(run({ reconcile, timeout: "1 hour" }, { gracePeriod: undefined }), scope)
         const closing = yield* close
         yield* pass("29999 millis")
         expect(attempts).toEqual([])

@@ -56,7 +56,7 @@ const lead = (runner: Runner.Prepared<Controller.Services>) =>
     const stop = yield* Deferred.make<void>()
     const fiber = yield* Effect.forkScoped(runner.lead(Fence.open, Deferred.await(stop)))
     yield* settle
-    return { fiber, stop: Effect.zipRight(Deferred.succeed(stop, undefined), settle) }
+    return { fiber, stop: Effect.andThen(Deferred.succeed(stop, undefined), settle) }
   })
 
 describe("The metrics of reconciles", () => {

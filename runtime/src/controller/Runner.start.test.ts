@@ -3,8 +3,8 @@ import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
 import * as Scope from "effect/Scope"
-import * as Supervisor from "effect/Supervisor"
 import { ConfigMap, Secret } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
 import * as Result from "./Result.ts"
@@ -75,7 +75,7 @@ describe("A first list without an answer", () => {
         server.faults.on({ verb: ["get", "list"] }, Faults.held)
         const { close, scope } = yield* closable
         const controller = Controller.make("widgets", { for: Widget, owns: [Secret], reconcile: done().reconcile })
-        yield* Scope.extend(start(controller, { gracePeriod: "30 seconds" }), scope)
+        yield* Scope.provide(start(controller, { gracePeriod: "30 seconds" }), scope)
         const closing = yield* close
         yield* settle
         expect(yield* ended(closing)).toBe(true)
@@ -94,7 +94,7 @@ describe("A controller", () => {
         const controller = Controller.make("widgets", { for: Widget, reconcile })
         for (const before of [0, 1]) {
           const { close, scope } = yield* closable
-          yield* Scope.extend(start(controller), scope)
+          yield* Scope.provide(start(controller), scope)
           expect(times()).toHaveLength(before + 1)
           const closing = yield* close
           yield* settle
@@ -117,7 +117,7 @@ describe("An infinite grace period", () => {
         const { close, scope } = yield* closable
         const reconcile = () => Effect.as(Effect.sleep("2 minutes"), Result.done)
         const controller = Controller.make("widgets", { for: Widget, reconcile, timeout: "1 hour" })
-        yield* Scope.extend(start(controller, { gracePeriod: Duration.infinity }), scope)
+        yield* Scope.provide(start(controller, { gracePeriod: Duration.infinity }), scope)
         const closing = yield* close
         yield* pass("1 minute")
         expect(yield* ended(closing)).toBe(false)
@@ -138,20 +138,23 @@ describe("Workers", () => {
       let rest = 0
       yield* withWorld(({ server }) =>
         Effect.gen(function* () {
-          const supervisor = yield* Supervisor.track
-          const count = Effect.map(supervisor.value, (alive) => alive.length)
+          let alive = 0
+          const counter: Metric.FiberRuntimeMetricsService = {
+            recordFiberStart: () => void alive++,
+            recordFiberEnd: () => void alive--
+          }
           const reconcile = () =>
             Effect.sync(() => {
               atOnce++
               most = Math.max(most, atOnce)
             }).pipe(
-              Effect.zipRight(Effect.sleep("1 second")),
+              Effect.andThen(Effect.sleep("1 second")),
               Effect.ensuring(Effect.sync(() => void atOnce--)),
               Effect.as(Result.done)
             )
           const controller = Controller.make("widgets", { for: Widget, concurrency, reconcile })
-          yield* Effect.supervised(start(controller), supervisor)
-          rest = yield* count
+          yield* Effect.provideService(start(controller), Metric.FiberRuntimeMetrics, counter)
+          rest = alive
           for (let at = 0; at < objects; at++) server.put(Widget, widget(`w${at}`))
           yield* pass("10 seconds")
         })

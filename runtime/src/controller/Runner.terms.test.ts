@@ -36,8 +36,11 @@ const term = <R>(runner: Runner.Prepared<R>, permit: Fence.Permit = Fence.open) 
     yield* settle
     return {
       fiber,
-      stop: Effect.zipRight(Deferred.succeed(stop, undefined), settle),
-      lose: Effect.zipRight(Fiber.interruptFork(fiber), settle)
+      stop: Effect.andThen(Deferred.succeed(stop, undefined), settle),
+      lose: Effect.suspend(() => {
+        fiber.interruptUnsafe()
+        return settle
+      })
     }
   })
 
@@ -227,6 +230,7 @@ describe("A term that is stopped", () => {
         expect(names()).toEqual(["a"])
         expect(Option.isNone(runner.queue())).toBe(true)
         server.change(Widget, "b", { spec: { size: 2 } })
+        yield* settle
         yield* term(runner)
         yield* pass("2 seconds")
         expect(names()).toEqual(["a", "a", "b"])
@@ -288,7 +292,7 @@ describe("A term that is stopped", () => {
         const runner = yield* prepare(() => Effect.succeed(Result.done))
         const broken = {
           server: "memory",
-          reached: Effect.dieMessage("boom"),
+          reached: Effect.die(new Error("boom")),
           isReached: () => false,
           lost: Effect.void
         }
@@ -350,7 +354,7 @@ describe("A term that is lost", () => {
         const runner = yield* prepare(
           () =>
             Effect.onInterrupt(Effect.never, () =>
-              Effect.zipRight(
+              Effect.andThen(
                 Effect.sleep("1 second"),
                 Effect.sync(() => {
                   finalized = true

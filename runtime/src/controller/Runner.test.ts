@@ -47,7 +47,7 @@ describe("A controller starts", () => {
           reconcile: (owner) => Effect.as(child(owner), Result.done)
         })
         const first = yield* closable
-        yield* Scope.extend(start(make), first.scope)
+        yield* Scope.provide(start(make), first.scope)
         expect(server.writes().filter(({ path }) => path.includes("configmaps"))).toHaveLength(1)
         yield* Fiber.join(yield* first.close)
 
@@ -100,7 +100,7 @@ describe("A controller starts", () => {
       Effect.gen(function* () {
         const { names, reconcile } = counted(() => Effect.succeed(Result.done))
         const scope = yield* Effect.scope
-        yield* Fiber.join(yield* Effect.fork(Scope.extend(run({ reconcile }), scope)))
+        yield* Fiber.join(yield* Effect.forkChild(Scope.provide(run({ reconcile }), scope)))
         server.put(Widget, widget("a"))
         yield* settle
         expect(names()).toEqual(["a"])
@@ -118,13 +118,13 @@ describe("A controller that stops", () => {
         const finished: Array<string> = []
         const { names, reconcile } = counted((_, { metadata }) =>
           Effect.sleep("200 millis").pipe(
-            Effect.zipRight(Effect.sync(() => void finished.push(metadata.name))),
+            Effect.andThen(Effect.sync(() => void finished.push(metadata.name))),
             Effect.onInterrupt(() => Effect.sync(() => void finished.push("interrupted"))),
             Effect.as(Result.done)
           )
         )
         const { close, scope } = yield* closable
-        yield* Scope.extend(run({ reconcile, concurrency: 1 }, { gracePeriod: "300 millis" }), scope)
+        yield* Scope.provide(run({ reconcile, concurrency: 1 }, { gracePeriod: "300 millis" }), scope)
         yield* pass("10 millis")
         const closing = yield* close
         yield* pass("150 millis")
@@ -146,7 +146,7 @@ describe("A controller that stops", () => {
         const ends: Array<string> = []
         const endless = (what: string) =>
           Effect.onInterrupt(Effect.never, () =>
-            Effect.zipRight(
+            Effect.andThen(
               Effect.sleep("100 millis"),
               Effect.sync(() => void ends.push(what))
             )
@@ -154,12 +154,12 @@ describe("A controller that stops", () => {
         const { close, scope } = yield* closable
         const reconcile = () =>
           Effect.gen(function* () {
-            yield* Effect.fork(endless("child"))
+            yield* Effect.forkChild(endless("child"))
             yield* Effect.forkScoped(endless("scoped"))
-            yield* Effect.yieldNow()
+            yield* Effect.yieldNow
             return yield* endless("reconcile")
           })
-        yield* Scope.extend(run({ reconcile, timeout: "1 hour" }, { gracePeriod: "100 millis" }), scope)
+        yield* Scope.provide(run({ reconcile, timeout: "1 hour" }, { gracePeriod: "100 millis" }), scope)
         const closing = yield* close
         yield* pass("90 millis")
         expect(attempts).toEqual([])
@@ -181,8 +181,8 @@ describe("A controller that stops", () => {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
         server.faults.on({ path: "/readyz" }, Faults.refused)
         const { close, scope } = yield* closable
-        yield* Scope.extend(
-          run({ reconcile: () => Effect.zipRight(Effect.sleep("10 millis"), unreachable), concurrency: 2 }),
+        yield* Scope.provide(
+          run({ reconcile: () => Effect.andThen(Effect.sleep("10 millis"), unreachable), concurrency: 2 }),
           scope
         )
         yield* pass("1 second")
@@ -201,7 +201,7 @@ describe("A controller that stops", () => {
         server.faults.on({ verb: ["get", "list"], kind: Widget }, Faults.answer(403))
         const { close, scope } = yield* closable
         const controller = Controller.make("widgets", { for: Widget, reconcile: () => Effect.succeed(Result.done) })
-        yield* Scope.extend(start(controller), scope)
+        yield* Scope.provide(start(controller), scope)
         const closing = yield* close
         yield* settle
         expect(yield* ended(closing)).toBe(true)
@@ -296,7 +296,7 @@ describe("An object is reconciled", () => {
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
           const { reconcile, times } = counted((n, owner) =>
-            Effect.zipRight(Status.update(owner, { seen: n }), Effect.fail("no luck"))
+            Effect.andThen(Status.update(owner, { seen: n }), Effect.fail("no luck"))
           )
           const held = server.faults.on(
             { verb: "patch", subresource: "status" },

@@ -11,10 +11,12 @@
  * An interrupted reconcile has {@link cleanUp} for its finalizers. A reconcile that does not end blocks neither the shutdown nor other
  * controllers. Its own controller starts no other term before it ends, so two runs of one key never overlap.
  */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Hash from "effect/Hash"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Cache from "../cache/Cache.ts"
@@ -30,6 +32,7 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import * as Attempt from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import * as ControllerMetrics from "./ControllerMetrics.ts"
+import * as Detached from "./Detached.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as HotLoopObserver from "./HotLoopObserver.ts"
 import * as Memory from "./Memory.ts"
@@ -50,9 +53,9 @@ export interface Settings {
   /** The controller sees only objects with these labels. */
   readonly labelSelector?: string | undefined
   /** Every object is reconciled once in this time, even without a change; 0 turns it off. Default 10 hours, as in controller-runtime. */
-  readonly syncPeriod?: Duration.DurationInput | undefined
+  readonly syncPeriod?: Duration.Input | undefined
   /** The time that reconciles in progress have when a term is stopped, before they are interrupted. Default 30 seconds. */
-  readonly gracePeriod?: Duration.DurationInput | undefined
+  readonly gracePeriod?: Duration.Input | undefined
   /** Receives the attempts and changes of all terms. */
   readonly history?: Sources.History | undefined
 }
@@ -130,16 +133,16 @@ export const prepare = <R>(
       )
     )
     const all = [primary, ...informers.map(([, informer]) => informer)]
-    const synced = Effect.zipRight(
+    const synced = Effect.andThen(
       primary.synced,
       Effect.forEach(informers, ([{ optional }, each]) => (optional ? each.settled : each.synced), { discard: true })
     )
-    const started = yield* Effect.makeLatch(false)
+    const started = yield* Latch.make(false)
     /** Open while no worker of any term runs. */
-    const idle = yield* Effect.makeLatch(true)
+    const idle = yield* Latch.make(true)
     const concurrency = settings.concurrency ?? controller.concurrency
-    const gracePeriod = Duration.decode(settings.gracePeriod ?? "30 seconds")
-    const syncPeriod = Duration.decode(settings.syncPeriod ?? "10 hours")
+    const gracePeriod = Duration.fromInputUnsafe(settings.gracePeriod ?? "30 seconds")
+    const syncPeriod = Duration.fromInputUnsafe(settings.syncPeriod ?? "10 hours")
     const writes = OwnWrites.make()
     const metered = yield* ControllerMetrics.make(controller.name, concurrency, writes)
     const hotLoop = HotLoop.make()
@@ -151,8 +154,8 @@ export const prepare = <R>(
     })
     const recent = PendingChanges.make()
     /** Open during a term, and between terms. */
-    const during = yield* Effect.makeLatch(false)
-    const between = yield* Effect.makeLatch(true)
+    const during = yield* Latch.make(false)
+    const between = yield* Latch.make(true)
     let current = Option.none<WorkQueue.WorkQueue<TriggerEvent>>()
     const intake = Sources.nothing()
     let hangs = false
@@ -163,9 +166,9 @@ export const prepare = <R>(
 
     const standBy = connect({ queue: recent, memory: Memory.make(hotLoop), gone: () => {}, news: true }).pipe(
       (intake) => Fence.within(intake, behindLeader),
-      Effect.zipRight(during.await),
+      Effect.andThen(during.await),
       Effect.scoped,
-      Effect.zipRight(between.await),
+      Effect.andThen(between.await),
       Effect.forever
     )
 
@@ -178,7 +181,7 @@ export const prepare = <R>(
         wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
         memory: Memory.make(hotLoop),
-        timeouts: yield* Timeouts.make(yield* Effect.clock, controller.timeout),
+        timeouts: yield* Timeouts.make(yield* Clock.Clock, controller.timeout),
         trouble: new Map()
       }
       const { memory, queue } = shared
@@ -186,12 +189,12 @@ export const prepare = <R>(
       yield* Effect.acquireRelease(
         Effect.suspend(() => {
           current = Option.some(queue)
-          return Effect.zipRight(between.close, during.open)
+          return Effect.andThen(between.close, during.open)
         }),
         () =>
           Effect.suspend(() => {
             current = Option.none()
-            return Effect.zipRight(during.close, between.open)
+            return Effect.andThen(during.close, between.open)
           })
       )
       const addExisting = yield* connect({ queue, memory, intake, gone: (key) => Worker.forget(shared, key) })
@@ -210,29 +213,29 @@ export const prepare = <R>(
 
     const work = (shared: Worker.Shared<R>) =>
       synced.pipe(
-        Effect.zipRight(Effect.logInfo(`Starting controller ${controller.name} (${concurrency} workers)`)),
-        Effect.zipRight(started.open),
-        Effect.zipRight(Worker.pool(shared, concurrency))
+        Effect.andThen(Effect.logInfo(`Starting controller ${controller.name} (${concurrency} workers)`)),
+        Effect.andThen(started.open),
+        Effect.andThen(Worker.pool(shared, concurrency))
       )
 
     /** Waits a limited time for interrupted reconciles. */
     const settled = idle.await.pipe(Effect.interruptible, Effect.timeoutOption(cleanUp), Effect.map(Option.isSome))
 
     const workers = (shared: Worker.Shared<R>, metrics: Metrics.Registry) =>
-      Effect.acquireUseRelease(
-        idle.close,
-        () => Effect.provideService(work(shared), Metrics.Metrics, metrics),
-        () => idle.open
-      ).pipe(
-        // The interrupting fiber does not wait, because a reconcile may never end.
-        Effect.disconnect,
-        Effect.forkScoped
+      // Detached, because a reconcile may never end.
+      Detached.forkScoped(
+        Effect.acquireUseRelease(
+          idle.close,
+          () => Effect.provideService(work(shared), Metrics.Metrics, metrics),
+          () => idle.open
+        )
       )
 
     const abandon = (queue: WorkQueue.WorkQueue<TriggerEvent>, fiber: Fiber.Fiber<void>) =>
       Effect.suspend(() => {
         queue.shutDown()
-        return Effect.zipRight(Fiber.interrupt(fiber), settled)
+        fiber.interruptUnsafe()
+        return settled
       })
 
     const drain = (queue: WorkQueue.WorkQueue<TriggerEvent>, fiber: Fiber.Fiber<void>) =>
@@ -265,8 +268,8 @@ export const prepare = <R>(
         const fiber = yield* workers(shared, yield* Metrics.scoped)
         if (Duration.toMillis(syncPeriod) > 0) yield* resync(shared, syncPeriod)
         // A worker that ends by itself has a defect, and the term dies with it.
-        const stopped = Effect.raceFirst(stop, Effect.zipRight(Fiber.join(fiber), Effect.never))
-        return yield* Effect.zipRight(stopped, drain(shared.queue, fiber)).pipe(
+        const stopped = Effect.raceFirst(stop, Effect.andThen(Fiber.join(fiber), Effect.never))
+        return yield* Effect.andThen(stopped, drain(shared.queue, fiber)).pipe(
           Effect.onInterrupt(() => abandon(shared.queue, fiber))
         )
       }).pipe(Effect.scoped)
@@ -288,8 +291,8 @@ export const prepare = <R>(
       isFree
         ? Effect.void
         : Effect.logError(`Controller ${controller.name} waits for reconciles of its last term, which do not end`).pipe(
-            Effect.zipRight(
-              Effect.raceFirst(idle.await, Effect.zipRight(Effect.delay(hang(true), patience), Effect.never))
+            Effect.andThen(
+              Effect.raceFirst(idle.await, Effect.andThen(Effect.delay(hang(true), patience), Effect.never))
             ),
             // After the loss of the Lease another process works, so a hanging reconcile does no harm.
             Effect.ensuring(hang(false))
@@ -322,11 +325,11 @@ const parts = 100
 
 const resync = <R>({ informer, queue }: Worker.Shared<R>, period: Duration.Duration) =>
   Effect.gen(function* () {
-    const clock = yield* Effect.clock
-    const first = yield* Random.nextIntBetween(0, parts)
+    const clock = yield* Clock.Clock
+    const first = yield* Random.nextIntBetween(0, parts, { halfOpen: true })
     for (let turn = first; ; turn++) {
       yield* Effect.sleep(Duration.times(period, 1 / parts))
-      const at = clock.unsafeCurrentTimeMillis()
+      const at = clock.currentTimeMillisUnsafe()
       for (const key of informer.store.keys()) {
         if (Math.abs(Hash.string(key)) % parts === turn % parts) {
           queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })

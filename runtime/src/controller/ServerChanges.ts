@@ -64,7 +64,7 @@ export const record = (
     const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
     const reported =
       dropped.length > 0 && memory.isNews(line)
-        ? Effect.zipRight(
+        ? Effect.andThen(
             Effect.logWarning(line),
             EventRecorder.record({ regarding: owner, type: "Warning", reason: "FieldDropped", note: line })
           )

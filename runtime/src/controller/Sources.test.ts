@@ -2,7 +2,6 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import * as Cache from "../cache/Cache.ts"
 import type { Cluster } from "../client/Cluster.fixture.ts"
@@ -95,7 +94,7 @@ describe("A change of another kind", () => {
         const { names, reconcile } = done()
         const everyone = () =>
           Effect.sleep("1 second").pipe(
-            Effect.zipRight(Cache.list(Widget, { namespace: "default" })),
+            Effect.andThen(Cache.list(Widget, { namespace: "default" })),
             Effect.map(({ items }) => items.map(({ metadata }) => metadata))
           )
         yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map: everyone })] })
@@ -119,7 +118,7 @@ describe("A change of another kind", () => {
         const { names, reconcile } = done()
         let maps = 0
         const slowly = (object: ConfigMap) =>
-          Effect.sleep("1 second").pipe(Effect.zipRight(Effect.sync(() => void maps++)), Effect.as(users(object)))
+          Effect.sleep("1 second").pipe(Effect.andThen(Effect.sync(() => void maps++)), Effect.as(users(object)))
         yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map: slowly })] })
         server.put(ConfigMap, config("of-a", { users: "a" }))
         yield* settle
@@ -150,17 +149,17 @@ describe("A change of another kind", () => {
           reconcile: () => Effect.succeed(Result.done)
         })
         const runner = yield* Runner.prepare(stuck)
-        const standby = yield* Effect.fork(runner.standBy)
+        const standby = yield* Effect.forkChild(runner.standBy)
         const stop = yield* Deferred.make<void>()
         yield* settle
         server.put(ConfigMap, config("one", {}))
         yield* settle
-        const term = yield* Effect.fork(runner.lead(Fence.open, Deferred.await(stop)))
+        const term = yield* Effect.forkChild(runner.lead(Fence.open, Deferred.await(stop)))
         yield* settle
         server.put(ConfigMap, config("two", {}))
         yield* settle
         yield* Deferred.succeed(stop, undefined)
-        yield* Fiber.interruptFork(standby)
+        standby.interruptUnsafe()
         yield* pass("6 seconds")
         expect([yield* ended(term), yield* ended(standby)]).toEqual([true, true])
       })
@@ -430,7 +429,7 @@ describe("An exception", () => {
 
   for (const [how, fail] of [
     ["throws", bad],
-    ["dies", () => Effect.dieMessage("bad")]
+    ["dies", () => Effect.die(new Error("bad"))]
   ] as const) {
     effect(
       `in a map that ${how} is logged once, and does not affect later changes`,

@@ -4,8 +4,10 @@
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
@@ -16,6 +18,7 @@ import * as Resource from "../resource/Resource.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
 import { type Attempt, messageOf } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import * as Detached from "./Detached.ts"
 import type { Memory } from "./Memory.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Trigger from "./Trigger.ts"
@@ -47,9 +50,9 @@ export interface Intake {
 export const nothing = (): Intake => ({ isMapping: false, dueAt: 0, failure: undefined })
 
 /** The name of the controller in its maps; undefined outside of a map that is an Effect. */
-export class Mapping extends Context.Reference<Mapping>()("@homeostat/runtime/Mapping", {
+export const Mapping = Context.Reference("@homeostat/runtime/Mapping", {
   defaultValue: (): string | undefined => undefined
-}) {}
+})
 
 type Ignore<A> = (
   about: A,
@@ -96,16 +99,16 @@ export const connect = <R>(
     const { history, intake = nothing(), memory, queue } = options
     const tracing = yield* Tracing
     const annotation = tracing === undefined || tracing.propagation === "off" ? undefined : tracing.annotation
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     const lines: Array<Effect.Effect<void>> = []
     const maps: Array<Effect.Effect<void, never, R>> = []
-    const work = yield* Effect.makeLatch(false)
+    const work = yield* Latch.make(false)
     let isOverfull = false
 
     const logOnce = (line: string, log: (line: string) => Effect.Effect<void>): void => {
       if (!memory.isNews(line)) return
       lines.push(log(line))
-      work.unsafeOpen()
+      work.openUnsafe()
     }
 
     const later = (map: Effect.Effect<void, never, R>): void => {
@@ -119,14 +122,14 @@ export const connect = <R>(
           Effect.logInfo
         )
       }
-      work.unsafeOpen()
+      work.openUnsafe()
     }
 
     /** Adds all objects in place of the dropped maps. A standby skips that, because a term begins with all objects. */
     const reconcileAll = (): void => {
       isOverfull = false
       if (options.news === true) return
-      const at = clock.unsafeCurrentTimeMillis()
+      const at = clock.currentTimeMillisUnsafe()
       for (const key of options.primary.store.keys())
         queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
     }
@@ -168,15 +171,15 @@ export const connect = <R>(
 
     /** Adds the objects of these keys. Workers and timers run between two chunks. */
     const replay = (keys: ReadonlyArray<string>, { store }: Cache.Informer, listener: (change: Change) => void) => {
-      const receivedAt = clock.unsafeCurrentTimeMillis()
+      const receivedAt = clock.currentTimeMillisUnsafe()
       const add = (key: string): void => {
         const object = store.get(key)
         if (object !== undefined) listener({ type: "added", object, initial: true, relisted: false, receivedAt })
       }
       const addAll = (part: ReadonlyArray<string>) =>
-        Effect.zipRight(
+        Effect.andThen(
           Effect.sync(() => part.forEach(add)),
-          Effect.yieldNow()
+          Effect.yieldNow
         )
       return Effect.forEach(Arr.chunksOf(keys, chunk), addAll, { discard: true })
     }
@@ -204,7 +207,7 @@ export const connect = <R>(
         Effect.sync(() => {
           memory.serve(kind, !informer.isAbsent())
           return informer.onServed((isServed) => {
-            const at = clock.unsafeCurrentTimeMillis()
+            const at = clock.currentTimeMillisUnsafe()
             for (const key of memory.serve(kind, isServed))
               queue.add(key, { kind: "served", at }, { priority: WorkQueue.low })
           })
@@ -236,7 +239,7 @@ export const connect = <R>(
           for (const key of keys) {
             // The first pass over all objects does not wait.
             if (trigger.delayMillis > 0 && !change.initial) {
-              intake.dueAt = Math.max(intake.dueAt, clock.unsafeCurrentTimeMillis() + trigger.delayMillis)
+              intake.dueAt = Math.max(intake.dueAt, clock.currentTimeMillisUnsafe() + trigger.delayMillis)
               queue.addAfter(key, trigger.delayMillis, fired, settings)
             } else queue.add(key, fired, settings)
           }
@@ -253,7 +256,7 @@ export const connect = <R>(
               Effect.map((found) => add(Array.from(found, (key) => Resource.keyStringOf(controller.resource, key)))),
               // A map that does not end would block all later ones.
               Effect.timeout(controller.timeout),
-              Effect.catchAllCause((cause) => Effect.sync(() => reportOnce("map", Cause.squash(cause))))
+              Effect.catchCause((cause) => Effect.sync(() => reportOnce("map", Cause.squash(cause))))
             )
           )
         }
@@ -283,14 +286,14 @@ export const connect = <R>(
       const next = lines.shift() ?? maps.shift()
       if (next !== undefined) return next
       intake.isMapping = false
-      work.unsafeClose()
-      return work.await
+      work.closeUnsafe()
+      // The latch is opened in synchronous code, which must not run a map.
+      return Effect.andThen(work.await, Effect.yieldNow)
     }).pipe(
       Effect.forever,
       Effect.provideService(Mapping, controller.name),
-      // The end does not wait for an author's map, which may hang. A late result goes into a queue that is shut down.
-      Effect.disconnect,
-      Effect.forkScoped
+      // Detached, because an author's map may hang. A late result goes into a queue that is shut down.
+      Detached.forkScoped
     )
 
     return (except) => {

@@ -151,7 +151,7 @@ describe("A reconcile with a Forbidden error", () => {
   const others: ReadonlyArray<readonly [string, Effect.Effect<never, unknown>, string | undefined]> = [
     ["a 422", Effect.fail(answered(422, "Invalid")), "Invalid"],
     ["a terminal error", Effect.fail(new TerminalError({ message: "hopeless" })), "TerminalError"],
-    ["a defect", Effect.dieMessage("bad"), "InternalError"],
+    ["a defect", Effect.die(new Error("bad")), "InternalError"],
     ["another failure", Effect.fail("bad"), undefined],
     ["a conflict, which is not about permissions", Effect.fail(answered(409, "Conflict")), "Forbidden"],
     ["a 500, which is not about permissions", Effect.fail(answered(500, "InternalError")), "Forbidden"],
@@ -167,7 +167,7 @@ describe("A reconcile with a Forbidden error", () => {
           const { reconcile } = counted(
             (n): Effect.Effect<Result.Result, unknown> => (n === 1 ? Effect.fail(unauthorized("patch")) : failure)
           )
-          yield* run({ reconcile, retry: Schedule.once.pipe(Schedule.addDelay(() => "1 second")) })
+          yield* run({ reconcile, retry: Schedule.once.pipe(Schedule.addDelay(() => Effect.succeed("1 second"))) })
           yield* pass("1 second")
           expect(attempts[1]?.outcome._tag).not.toBe("Done")
           expect(reasons(server)).toEqual(
@@ -371,7 +371,7 @@ describe("An attempt with a permanent error", () => {
           lastTransitionTime: "2026-11-20T00:00:00Z"
         }
         const { reconcile } = counted((_, owner) =>
-          Effect.zipRight(Status.update(owner, { conditions: [own] }), Effect.fail(immutable))
+          Effect.andThen(Status.update(owner, { conditions: [own] }), Effect.fail(immutable))
         )
         yield* run({ reconcile, retry })
         server.change(Widget, "a", { metadata: { labels: { touched: "yes" } } })
@@ -400,7 +400,7 @@ describe("An attempt with a permanent error", () => {
         )
         yield* run({ reconcile, retry })
         for (const size of [2, 3]) {
-          yield* Effect.zipRight(
+          yield* Effect.andThen(
             Effect.sync(() => server.change(Widget, "a", { spec: { size } })),
             settle
           )

@@ -166,8 +166,8 @@ export const reported =
       cause: Cause.Cause<E>,
       hide: (text: string) => string
     ): Effect.Effect<never, E | TerminalError | Status.Failure, Needs> => {
-      const failure = Cause.failureOption(cause)
-      if (Option.isNone(failure) && Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
+      const failure = Cause.findErrorOption(cause)
+      if (Option.isNone(failure) && Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
       const error = Option.getOrElse(failure, () => Cause.squash(cause))
       const isUndeclared = error instanceof Undeclared
       const found =
@@ -191,7 +191,7 @@ export const reported =
           const isLost = (isUndeclared || error instanceof TerminalError) && isFleeting(unwritten)
           return isLost || unwritten instanceof Ownership.OwnerGone
             ? Effect.failCause(problem)
-            : Effect.zipRight(
+            : Effect.andThen(
                 Effect.logDebug(`The conditions of the failure were not written: ${messageOf(unwritten)}`),
                 Effect.failCause(cause)
               )
@@ -212,5 +212,5 @@ export const reported =
           onFailure,
           onSuccess: (result) => Effect.as(retract(object), result)
         })
-      : Effect.catchAllCause(attempt, onFailure)
+      : Effect.catchCause(attempt, onFailure)
   }

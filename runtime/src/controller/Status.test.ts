@@ -26,7 +26,7 @@ const Sharded = CustomResource.make({
   plural: "sharded",
   spec: Schema.Struct({}),
   status: Schema.Struct({
-    shards: Schema.Record({ key: Schema.String, value: Schema.Struct({ ready: Schema.Int }) })
+    shards: Schema.Record(Schema.String, Schema.Struct({ ready: Schema.Int }))
   })
 })
 type Sharded = typeof Sharded.Type
@@ -441,8 +441,8 @@ describe("A status field that the server prunes", () => {
     kind: Widget.kind,
     spec: Schema.Struct({ size: Schema.Int }),
     status: Schema.Struct({
-      phase: Schema.optionalWith(Schema.String, { exact: true }),
-      conditions: Schema.optionalWith(Condition.list, { exact: true })
+      phase: Schema.optionalKey(Schema.String),
+      conditions: Schema.optionalKey(Condition.list)
     })
   })
 

@@ -100,16 +100,16 @@ export const update = <S extends object>(
  * @internal
  */
 export const set = (object: KubernetesObject, desired: object, { conditionTypes = [] }: Options = {}): Writing =>
-  Effect.withFiberRuntime((fiber) => {
-    const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
+  Effect.withFiber((fiber) => {
+    const services = fiber.context as Context.Context<Reconciliation | Cache.Cache>
     const reconciliation = Context.get(services, Reconciliation)
     const { resource, memory } = reconciliation
-    const intent = shortened(concealed(Drift.json(desired), Context.get(fiber.currentContext, Exchanges)))
+    const intent = shortened(concealed(Drift.json(desired), Context.get(fiber.context, Exchanges)))
     if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
     return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object), fiber), (found) => {
       // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
       const current = Option.getOrElse(same(found, object), () => object)
-      const now = () => Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()
+      const now = () => fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
       const before = statusOf(current)
       const dated = { ...intent, ...datedConditions(intent, before, object.metadata.generation, now) }
       const wanted = { ...dated, ...mergedConditions(dated, foreignConditions(before, dated, conditionTypes)) }

@@ -3,14 +3,13 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
 import type * as Scope from "effect/Scope"
 import * as Time from "../resource/Time.ts"
 import * as Timer from "../resource/Timer.ts"
 
 /** An attempt in progress. */
 export interface Limit {
-  readonly fiber: Fiber.RuntimeFiber<unknown, unknown>
+  readonly fiber: Fiber.Fiber<unknown, unknown>
   /** Milliseconds of the monotonic time. */
   readonly dueAt: number
   /** Whether the time limit has passed. Then the fiber has been interrupted. */
@@ -20,7 +19,7 @@ export interface Limit {
 /** The limits of the attempts in progress. */
 export interface Timeouts {
   /** Interrupts the fiber when the time limit passes, unless `end` is called before. */
-  readonly begin: (fiber: Fiber.RuntimeFiber<unknown, unknown>) => Limit
+  readonly begin: (fiber: Fiber.Fiber<unknown, unknown>) => Limit
   readonly end: (limit: Limit) => void
 }
 
@@ -36,7 +35,7 @@ export const make = (clock: Clock.Clock, timeout: Duration.Duration): Effect.Eff
         if (limit.dueAt > now) return limit.dueAt
         pending.delete(limit)
         limit.isOver = true
-        limit.fiber.unsafeInterruptAsFork(FiberId.none)
+        limit.fiber.interruptUnsafe()
       }
       return Number.POSITIVE_INFINITY
     }

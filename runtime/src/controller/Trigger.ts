@@ -3,7 +3,7 @@
  */
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { Definition } from "../cache/Index.ts"
 import type { Change } from "../cache/Store.ts"
 import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
@@ -62,7 +62,7 @@ export interface Options<A, R> {
    * How long a reconcile waits after the first of several changes, so that one reconcile covers all of them. Any other trigger of the
    * object ends the wait. Default: none.
    */
-  readonly delay?: Duration.DurationInput | undefined
+  readonly delay?: Duration.Input | undefined
 }
 
 /**
@@ -181,7 +181,7 @@ export const on = <A extends KubernetesObject, R = never>(
   delayMillis: Duration.toMillis(options.delay ?? 0),
   map: (wire) => {
     const decoded = resource.decode(wire)
-    return Either.isRight(decoded) ? options.map(decoded.right) : []
+    return Result.isSuccess(decoded) ? options.map(decoded.success) : []
   }
 })
 

@@ -1,9 +1,9 @@
 import { describe, expect } from "bun:test"
 import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
 import * as Schedule from "effect/Schedule"
 import * as Cache from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
@@ -29,7 +29,7 @@ describe("A defect", () => {
       Effect.gen(function* () {
         for (const name of ["bad", "good"]) server.put(Widget, widget(name))
         const { reconcile, runs } = counted((_, { metadata }) =>
-          metadata.name === "bad" ? Effect.dieMessage("boom") : Effect.succeed(Result.requeueAfter("1 second"))
+          metadata.name === "bad" ? Effect.die(new Error("boom")) : Effect.succeed(Result.requeueAfter("1 second"))
         )
         yield* run({ reconcile, retry: Schedule.spaced("1 second"), concurrency: 1 })
         yield* pass("2500 millis")
@@ -91,7 +91,9 @@ describe("A defect", () => {
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
         const { reconcile, times } = counted(() => Effect.succeed(Result.requeueAfter("1 second")))
-        yield* Effect.provideService(run({ reconcile, concurrency: 1 }), Observers, [() => Effect.dieMessage("blind")])
+        yield* Effect.provideService(run({ reconcile, concurrency: 1 }), Observers, [
+          () => Effect.die(new Error("blind"))
+        ])
         yield* pass("2 seconds")
         expect(times()).toEqual([0, 1000, 2000])
         expect(logs.filter((line) => line.includes("blind"))).toHaveLength(3)
@@ -108,7 +110,7 @@ describe("A defect", () => {
         const { reconcile, runs } = counted((_, { metadata }) =>
           metadata.name === "bad" ? Effect.fail(broken) : Effect.succeed(Result.requeueAfter("1 second"))
         )
-        const retry = Schedule.mapEffect(Schedule.spaced("1 second"), () => Effect.interrupt)
+        const retry = Schedule.map(Schedule.spaced("1 second"), () => Effect.interrupt)
         const observe = (attempt: Attempt) => Effect.sync(() => void attempts.push(attempt))
         yield* Effect.provideService(run({ reconcile, retry }), Observers, [() => Effect.interrupt, observe])
         yield* pass("2 seconds")
@@ -168,11 +170,11 @@ describe("An attempt", () => {
           const reconcile = () =>
             Effect.gen(function* () {
               yield* Effect.acquireRelease(Effect.void, () => end("resource"))
-              yield* Effect.fork(forever("child"))
+              yield* Effect.forkChild(forever("child"))
               yield* Effect.forkScoped(forever("scoped"))
-              yield* Effect.fork(Effect.zip(forever("grandchild"), forever("nobody"), { concurrent: true }))
+              yield* Effect.forkChild(Effect.zip(forever("grandchild"), forever("nobody"), { concurrent: true }))
               // Waits until all fibers have started.
-              yield* Effect.repeatN(Effect.yieldNow(), 10)
+              yield* Effect.repeat(Effect.yieldNow, { times: 10 })
               return yield* body
             })
           yield* run({ reconcile, timeout: "5 seconds", retry: Schedule.spaced("1 minute") })
@@ -186,16 +188,18 @@ describe("An attempt", () => {
   }
 
   effect(
-    "does not change the FiberRefs of the next one, even after a timeout",
+    "does not change the services of the next one, even after a timeout",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
         const found: Array<string> = []
-        const ref = FiberRef.unsafeMake("untouched")
+        const mark = Context.Reference("test/mark", { defaultValue: () => "untouched" })
         const { reconcile } = counted((n) =>
           Effect.gen(function* () {
-            found.push(yield* FiberRef.get(ref))
-            yield* FiberRef.set(ref, `set by ${n}`)
+            found.push(yield* mark)
+            yield* Effect.withFiber((fiber) =>
+              Effect.sync(() => fiber.setContext(Context.add(fiber.context, mark, `set by ${n}`)))
+            )
             return n === 1 ? yield* Effect.never : yield* Effect.as(Effect.sleep("1 second"), Result.done)
           })
         )
@@ -217,7 +221,7 @@ describe("An attempt", () => {
         const ended: Array<string> = []
         const { reconcile } = counted(() =>
           Effect.as(
-            Effect.forkDaemon(
+            Effect.forkDetach(
               Effect.delay(
                 Effect.acquireRelease(Effect.void, () => Effect.sync(() => void ended.push("released"))),
                 "1 second"
@@ -354,7 +358,7 @@ describe("While no API server answers,", () => {
         let isDown = true
         const probes = server.faults.on({ path: "/readyz" }, Faults.refused)
         const { reconcile } = counted(() =>
-          Effect.zipRight(
+          Effect.andThen(
             Effect.sleep("10 millis"),
             Effect.suspend(() => Effect.fail(isDown ? unreachable : broken))
           )

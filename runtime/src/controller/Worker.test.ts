@@ -110,7 +110,7 @@ describe("A reconcile", () => {
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
         const { reconcile, times } = counted(() => broken)
-        yield* run({ reconcile, retry: Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurs(2)) })
+        yield* run({ reconcile, retry: Schedule.upTo(Schedule.spaced("1 second"), { times: 2 }) })
         yield* pass("1 minute")
         expect(times()).toEqual([0, 1000, 2000])
         expect(story(attempts).at(-1)).toBe("Failed !")
@@ -192,7 +192,7 @@ describe("A reconcile", () => {
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
           const { reconcile, times } = counted((n, owner) =>
-            Effect.zipRight(Status.update(owner, { seen: n }), Effect.fail(error))
+            Effect.andThen(Status.update(owner, { seen: n }), Effect.fail(error))
           )
           yield* run({ reconcile, retry: Schedule.recurs(0) })
           yield* pass("20 seconds")
@@ -281,7 +281,7 @@ describe("The retry schedule of an object", () => {
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const retry = Schedule.whileInput(Schedule.forever, () => {
+        const retry = Schedule.while(Schedule.forever, () => {
           throw new Error("bad schedule")
         })
         const { names, reconcile } = counted((_, { metadata }) =>

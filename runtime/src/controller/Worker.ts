@@ -8,10 +8,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as FiberRef from "effect/FiberRef"
-import * as FiberRefs from "effect/FiberRefs"
-import * as HashMap from "effect/HashMap"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
+import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import type { Informer } from "../cache/Cache.ts"
@@ -43,7 +42,6 @@ import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
-import * as Scopes from "./Scopes.ts"
 import type { Timeouts } from "./Timeouts.ts"
 import type { TriggerEvent } from "./Trigger.ts"
 
@@ -61,15 +59,11 @@ export interface Shared<R> {
   readonly trouble: Map<string, { readonly generation: number | undefined; readonly isUnreached: boolean }>
 }
 
-/** The state that the fiber of a worker shares with the fiber that watches over it. */
-interface Turn {
+/** The progress of a worker. */
+interface Progress {
   /** The key of the attempt in progress. */
   key: string | undefined
-  /** Whether the latest attempt exceeded its time limit. Then the fiber is interrupted and cannot be used again. */
-  isLate: boolean
-  /** Whether the term interrupts the worker. */
-  isEnding: boolean
-  /** Whether the queue is shut down. */
+  /** Whether the queue is shut down, or the term interrupts the worker. */
   isOver: boolean
   /** Called with the first key. */
   begin: (() => void) | undefined
@@ -79,30 +73,17 @@ interface Turn {
  * One worker: runs attempts until the queue is shut down, and then ends. An attempt never fails the worker. An interrupted worker
  * interrupts the attempt in progress and waits for its finalizers.
  *
- * Attempts run on one fiber, one after the other. A new fiber takes its place when the time of an attempt was over.
- *
  * @param begin is called when the worker has its first key
  */
 export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<void, never, R | Reachability> =>
   Effect.gen(function* () {
-    const turn: Turn = { key: undefined, isLate: false, isEnding: false, isOver: false, begin }
-    const tracing = yield* Tracing
-    // One tracer for all attempts: a tracer for each attempt costs more than the rest of its trace.
-    const attempts =
-      tracing === undefined ? loop(shared, turn) : Effect.withTracer(loop(shared, turn), Recording.tracer)
-    while (!turn.isOver) {
-      turn.isLate = false
-      const exit = yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(Effect.forkDaemon(Effect.interruptible(attempts)), (fiber) =>
-          Effect.onInterrupt(restore(Fiber.await(fiber)), () => {
-            turn.isEnding = true
-            return Fiber.interrupt(fiber)
-          })
-        )
-      )
-      if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) continue
-      if (turn.key === undefined) return yield* exit
-      shared.queue.done(turn.key)
+    const progress: Progress = { key: undefined, isOver: false, begin }
+    while (!progress.isOver) {
+      const exit = yield* Effect.exit(loop(shared, progress))
+      if (Exit.isSuccess(exit)) continue
+      if (progress.key === undefined) return yield* exit
+      shared.queue.done(progress.key)
+      progress.key = undefined
       yield* Effect.logError(`A worker of controller ${shared.controller.name} died and goes on`, exit.cause)
     }
   })
@@ -111,14 +92,14 @@ export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<voi
 export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, never, R | Reachability> =>
   size <= 1
     ? run(shared)
-    : Effect.flatMap(Effect.makeLatch(), (begun) =>
+    : Effect.flatMap(Latch.make(), (begun) =>
         Effect.all(
           [
             Effect.ensuring(
-              run(shared, () => begun.unsafeOpen()),
+              run(shared, () => begun.openUnsafe()),
               begun.open
             ),
-            Effect.zipRight(
+            Effect.andThen(
               begun.await,
               Effect.suspend(() => pool(shared, size - 1))
             )
@@ -127,93 +108,92 @@ export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, ne
         )
       )
 
-/** The methods of Effect's fibers that their public type lacks. */
-interface LocalFiber {
-  readonly setFiberRefs: (refs: FiberRefs.FiberRefs) => void
-  /** Interrupts the fibers that were forked and waits for them; `null` if there are none. */
-  readonly interruptAllChildren: () => Effect.Effect<void> | null
-}
-
-/** Runs attempts until the queue is shut down, or until an attempt exceeds its time limit. */
-const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | Reachability> =>
+/** Runs attempts until the queue is shut down or the worker is interrupted. Only the waits and the attempts can be interrupted. */
+const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.withFiberRuntime<void, never, R | Reachability>((fiber) => {
-      const local = fiber as unknown as LocalFiber
+    Effect.contextWith((services: Context.Context<R | Reachability>) => {
       const { backoffs, controller, memory, queue, timeouts, trouble } = shared
-      const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
-      const services = fiber.currentContext as Context.Context<Reachability>
+      const clock = Context.get(services, Clock.Clock)
       const reachability = Context.get(services, Reachability)
       const observers = Context.get(services, Observers)
       const tracing = Context.get(services, Tracing)
-      const given = new Map(Context.add(services, FieldManager, controller.fieldManager).unsafeMap)
-      const refs = fiber.getFiberRefs()
-      const annotations = HashMap.set(fiber.getFiberRef(FiberRef.currentLogAnnotations), "controller", controller.name)
+      const annotations = { ...Context.get(services, References.CurrentLogAnnotations), controller: controller.name }
+      const base = Context.add(services, FieldManager, controller.fieldManager)
+      // One tracer for all attempts: a tracer for each attempt costs more than the rest of its trace.
+      const all = tracing === undefined ? base : Context.add(base, Tracer.Tracer, Recording.tracer)
+      // In one map: after eight additions, each further one would copy all services for each attempt.
+      const given = Context.makeUnsafe<R | Reachability>(new Map(all.mapUnsafe))
 
-      /** Sets the services and log fields of an attempt in its fiber. Effect's combinators would set each of them, and set it back, on its own. */
-      const enter = (
+      /** The services of an attempt. */
+      const contextOf = (
         object: KubernetesObject,
         { changes, corrections, id, ledger, root }: Started,
         scope: Scope.Scope
-      ): void => {
-        const context = new Map(given)
-        context.set(Reconciliation.key, {
-          id,
-          controller: controller.name,
-          fieldManager: controller.fieldManager,
-          resource: shared.wire,
-          object,
-          memory,
-          hasConditions: false,
-          applied: controller.applied,
-          deleted: controller.deleted,
-          selectors: controller.selectors,
-          owns: controller.owns,
-          corrected: (correction: Correction) => void corrections.push(correction),
-          changed: (change: Change) => void changes.push(change)
-        })
-        context.set(Exchanges.key, ledger)
-        context.set(Scope.Scope.key, scope)
-        if (root !== undefined) context.set(Tracer.ParentSpan.key, root)
-        const logged = annotations.pipe(
-          HashMap.set<string, unknown>("object", `${controller.resource.kind} ${keyString(object.metadata)}`),
-          HashMap.set<string, unknown>("reconcileID", id)
-        )
-        const fiberId = fiber.id()
-        local.setFiberRefs(
-          FiberRefs.updateManyAs(refs, {
-            entries: [
-              [FiberRef.currentContext, [[fiberId, Context.unsafeMake(context)]]],
-              [FiberRef.currentLogAnnotations, [[fiberId, logged]]]
-            ]
+      ): Context.Context<R | Reachability | Reconciliation | Scope.Scope> => {
+        const context = given.pipe(
+          Context.add(Reconciliation, {
+            id,
+            controller: controller.name,
+            fieldManager: controller.fieldManager,
+            resource: shared.wire,
+            object,
+            memory,
+            hasConditions: false,
+            applied: controller.applied,
+            deleted: controller.deleted,
+            selectors: controller.selectors,
+            owns: controller.owns,
+            corrected: (correction: Correction) => void corrections.push(correction),
+            changed: (change: Change) => void changes.push(change)
+          }),
+          Context.add(Exchanges, ledger),
+          Context.add(Scope.Scope, scope),
+          Context.add(References.CurrentLogAnnotations, {
+            ...annotations,
+            object: `${controller.resource.kind} ${keyString(object.metadata)}`,
+            reconcileID: id
           })
         )
+        return root === undefined ? context : Context.add(context, Tracer.ParentSpan, root)
       }
 
-      /** Runs the attempt with its time limit. Fibers and resources of the attempt end with it. */
+      /**
+       * Runs the attempt on a fiber of its own, with its time limit. Fibers and resources of the attempt end with it. Most attempts end
+       * without a wait; for them, the fiber is all that is needed.
+       */
       const execute = function* (object: KubernetesObject, started: Started) {
-        const scope = yield* Scope.make()
-        enter(object, started, scope)
-        const limit = timeouts.begin(fiber)
-        const result = yield* Effect.exit(restore(attemptOf(controller, object)))
-        timeouts.end(limit)
-        turn.isLate = limit.isOver
-        const forked = local.interruptAllChildren()
-        if (forked !== null) yield* forked
-        const announced = announce(object, started.corrections)
-        if (announced !== undefined) yield* announced as Effect.Effect<void>
-        let exit = result
-        if (!Scopes.closeUnused(scope, result)) {
-          const closed = yield* Effect.exit(Scope.close(scope, result))
-          if (Exit.isFailure(closed)) exit = Exit.zipLeft(result, closed)
+        const scope = Scope.makeUnsafe()
+        const context = contextOf(object, started, scope)
+        // The worker provides what the compiler sees as missing. A controller that throws has a defect like any other.
+        const attempt = Effect.suspend(() => controller.attempt(object) as Effect.Effect<Result, unknown, R>)
+        const fiber = yield* Effect.forkDetach(Effect.setContext(attempt, context), atOnce)
+        let result = fiber.pollUnsafe()
+        let isLate = false
+        if (result === undefined) {
+          const limit = timeouts.begin(fiber)
+          const waited = yield* Effect.exit(restore(Fiber.await(fiber)))
+          if (Exit.isFailure(waited)) {
+            progress.isOver = true
+            yield* Fiber.interrupt(fiber)
+          }
+          result = yield* Fiber.await(fiber)
+          timeouts.end(limit)
+          isLate = limit.isOver
         }
-        local.setFiberRefs(refs)
-        return turn.isLate && (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause))
+        const announced = announce(object, started.corrections)
+        if (announced !== undefined) yield* Effect.setContext(announced as Effect.Effect<void>, context)
+        const closing = Scope.closeUnsafe(scope, result)
+        const closed = closing === undefined ? Exit.void : yield* Effect.exit(Effect.setContext(closing, context))
+        const exit: Exit.Exit<Result, unknown> = Exit.isSuccess(closed)
+          ? result
+          : Exit.failCause(Exit.isSuccess(result) ? closed.cause : Cause.combine(result.cause, closed.cause))
+        return isLate && (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause))
           ? Exit.fail(new ReconcileTimeout({ after: controller.timeout }))
           : exit
       }
 
       const attempt = function* (item: Item<TriggerEvent>) {
-        const startedAt = clock.unsafeCurrentTimeMillis()
+        const startedAt = clock.currentTimeMillisUnsafe()
         const began = Time.monotonic(clock)
         const id = crypto.randomUUID()
         const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
@@ -233,7 +213,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const outcome =
           exit === undefined
             ? Outcome.Vanished()
-            : outcomeOf(exit, { interrupted: turn.isEnding, server: reachability.server })
+            : outcomeOf(exit, { interrupted: progress.isOver, server: reachability.server })
         if (object !== undefined && "error" in outcome) ledger.suspect(object)
         const settled = settle(shared, item, outcome, { generation, root, clock, reachability })
         const next = Effect.isEffect(settled) ? yield* settled : settled
@@ -271,7 +251,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           changes,
           root
         }
-        root?.end(clock.unsafeCurrentTimeNanos(), exit ?? Exit.void)
+        root?.end(clock.currentTimeNanosUnsafe(), exit ?? Exit.void)
         for (const observe of observers) {
           const observed = observedBy(observe, record)
           if (observed !== Effect.void) yield* observed
@@ -280,11 +260,11 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
       }
 
       return Effect.gen(function* () {
-        while (!turn.isLate && !turn.isEnding) {
+        while (!progress.isOver) {
           if (!reachability.isReached()) yield* restore(reachability.reached)
           const taken = yield* queue.take
           if (Option.isNone(taken)) {
-            turn.isOver = true
+            progress.isOver = true
             return
           }
           // The connection may be lost since this worker began to wait: then the key goes back.
@@ -292,17 +272,20 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
             queue.putBack(taken.value)
             continue
           }
-          turn.key = taken.value.key
-          turn.begin?.()
-          turn.begin = undefined
+          progress.key = taken.value.key
+          progress.begin?.()
+          progress.begin = undefined
           const { _tag } = yield* attempt(taken.value)
-          turn.key = undefined
+          progress.key = undefined
           // The Lease is lost. The term will interrupt this worker, and another attempt could not write.
-          if (_tag === "Interrupted" && !turn.isEnding) return yield* restore(Effect.never)
+          if (_tag === "Interrupted" && !progress.isOver) return yield* restore(Effect.never)
         }
       })
     })
   )
+
+/** An attempt begins at once. */
+const atOnce = { startImmediately: true } as const
 
 /** The parts that belong to one attempt. */
 interface Started {
@@ -313,22 +296,12 @@ interface Started {
   readonly changes: Array<Change>
 }
 
-/** The attempt of a controller. A controller that throws has a defect like any other. */
-const attemptOf = <R>(controller: Controller<R>, object: KubernetesObject): Effect.Effect<Result, unknown, R> => {
-  try {
-    // The worker provides what the compiler sees as missing.
-    return controller.attempt(object) as Effect.Effect<Result, unknown, R>
-  } catch (error) {
-    return Effect.die(error)
-  }
-}
-
 /** Passes the record to an observer. A defect of an observer does not stop the worker. */
 const observedBy = (observe: Observer, record: Attempt): Effect.Effect<void> => {
   const died = (error: unknown) => Effect.logError(`An observer of attempts died: ${messageOf(error)}`)
   try {
     const observing = observe(record)
-    return observing === Effect.void ? observing : Effect.catchAllCause(observing, (cause) => died(Cause.squash(cause)))
+    return observing === Effect.void ? observing : Effect.catchCause(observing, (cause) => died(Cause.squash(cause)))
   } catch (error) {
     return died(error)
   }
@@ -349,7 +322,7 @@ const rootOf = (
   return Recording.root(SpanName.reconcile(controller), {
     traceId: id.replaceAll("-", ""),
     parent: TraceParent.parse(cause?.traceparent),
-    startTime: clock.unsafeCurrentTimeNanos(),
+    startTime: clock.currentTimeNanosUnsafe(),
     kind: "consumer"
   })
 }
@@ -373,14 +346,14 @@ const settle = <R>(
     readonly generation: number | undefined
     readonly root: Recording.Span | undefined
     readonly clock: Clock.Clock
-    readonly reachability: Context.Tag.Service<Reachability>
+    readonly reachability: Reachability["Service"]
   }
 ): Next | Effect.Effect<Next> => {
   const { controller, queue, backoffs, trouble } = shared
   const { generation } = state
   const fired = (kind: TriggerEvent["kind"]): TriggerEvent => ({
     kind,
-    at: state.clock.unsafeCurrentTimeMillis(),
+    at: state.clock.currentTimeMillisUnsafe(),
     traceparent: state.root === undefined ? undefined : TraceParent.format(state.root)
   })
   /** The key waits for a trigger. The write of the attempt itself comes back as an event, which does not count. */
@@ -391,7 +364,7 @@ const settle = <R>(
   }
   const again = (kind: TriggerEvent["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
     backoffs.next(key, input).pipe(
-      Effect.catchAllCause((cause) =>
+      Effect.catchCause((cause) =>
         Effect.as(
           Effect.logError(
             `The retry schedule of controller ${controller.name} threw: ${messageOf(Cause.squash(cause))}`
@@ -432,7 +405,7 @@ const settle = <R>(
       const { lost } = state.reachability
       // The first failure does not count for the object. If the probe succeeds and the same object fails so again, its request may break
       // the connection: back off.
-      if (trouble.get(key)?.isUnreached === true) return Effect.zipRight(lost, again("unreachable", outcome.error))
+      if (trouble.get(key)?.isUnreached === true) return Effect.andThen(lost, again("unreachable", outcome.error))
       return Effect.map(lost, (): Next => {
         trouble.set(key, { generation, isUnreached: true })
         queue.addAfter(key, 0, fired("unreachable"), { priority })

@@ -72,7 +72,7 @@ describe("A requeued run", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const reconcile = () => Effect.zipLeft(Effect.succeed(Result.requeueAfter("1 hour")), broken)
+        const reconcile = () => Effect.tap(Effect.succeed(Result.requeueAfter("1 hour")), broken)
         yield* run({ reconcile, retry: Schedule.exponential("1 second") })
         yield* pass("3500 millis")
         expect(story(attempts)).toEqual(["Failed +1000", "Failed +2000", "Failed +4000"])

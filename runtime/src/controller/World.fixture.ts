@@ -7,15 +7,14 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
-import * as HashMap from "effect/HashMap"
+import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
+import * as References from "effect/References"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Cache from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
@@ -39,10 +38,10 @@ export const Widget = CustomResource.make({
   kind: "Widget",
   spec: Schema.Struct({ size: Schema.Int }),
   status: Schema.Struct({
-    phase: Schema.optionalWith(Schema.String, { exact: true }),
-    seen: Schema.optionalWith(Schema.Int, { exact: true }),
-    observedGeneration: Schema.optionalWith(Schema.Int, { exact: true }),
-    conditions: Schema.optionalWith(Condition.list, { exact: true })
+    phase: Schema.optionalKey(Schema.String),
+    seen: Schema.optionalKey(Schema.Int),
+    observedGeneration: Schema.optionalKey(Schema.Int),
+    conditions: Schema.optionalKey(Condition.list)
   })
 })
 
@@ -94,29 +93,28 @@ export const withWorld =
       const services = Layer.mergeAll(
         Cache.layer(),
         EventRecorder.layer({ instance: "test" }),
-        Layer.scoped(Reachability.Reachability, Reachability.ofCluster)
+        Layer.effect(Reachability.Reachability, Reachability.ofCluster)
       ).pipe(Layer.provideMerge(client), Layer.provide(server.transport))
       const observe = (attempt: Attempt) => Effect.sync(() => void attempts.push(attempt))
       return yield* body({ server, logs, attempts }).pipe(
         Effect.provide(services),
         Effect.provideService(Observers, [observe, log]),
         Effect.provide(capture(logs)),
-        Effect.withRandom(Random.make("homeostat"))
+        Random.withSeed("homeostat")
       )
     })
 
 /** Replaces the log by an array of lines. */
 export const capture = (lines: Array<string>): Layer.Layer<never> =>
   Layer.merge(
-    Logger.replace(
-      Logger.defaultLogger,
-      Logger.make(({ annotations, logLevel, message }) => {
+    Logger.layer([
+      Logger.make(({ fiber, logLevel, message }) => {
         const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
-        const cause = HashMap.has(annotations, "stacktrace") ? " (with its stack)" : ""
-        lines.push(`${logLevel.label} ${text}${cause}`)
+        const cause = "stacktrace" in fiber.getRef(References.CurrentLogAnnotations) ? " (with its stack)" : ""
+        lines.push(`${logLevel.toUpperCase()} ${text}${cause}`)
       })
-    ),
-    Logger.minimumLogLevel(LogLevel.Info)
+    ]),
+    Layer.succeed(References.MinimumLogLevel, "Info")
   )
 
 /** Runs all fibers until they wait. */
@@ -148,7 +146,7 @@ export const run = <E, R, CE = never, CR = never, TR = never, SR = never>(
 ) =>
   Effect.gen(function* () {
     const controller = Controller.make("widgets", { for: Widget, ...options })
-    const runner = yield* RunnerFixture.start(controller, { gracePeriod: 0, ...settings })
+    const runner = yield* RunnerFixture.start(controller, { gracePeriod: 0, syncPeriod: 0, ...settings })
     yield* runner.started
     yield* settle
     return runner
@@ -157,12 +155,12 @@ export const run = <E, R, CE = never, CR = never, TR = never, SR = never>(
 /** A scope that a test can close and observe: `close` starts the closing, and the returned fiber ends with it. */
 export const closable = Effect.gen(function* () {
   const scope = yield* Scope.make()
-  return { scope, close: Effect.fork(Scope.close(scope, Exit.void)) }
+  return { scope, close: Effect.forkChild(Scope.close(scope, Exit.void)) }
 })
 
 /** True if a fiber has ended. */
-export const ended = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<boolean> =>
-  Effect.map(Fiber.poll(fiber), (exit) => exit._tag === "Some")
+export const ended = (fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<boolean> =>
+  Effect.sync(() => fiber.pollUnsafe() !== undefined)
 
 /** The outcomes of attempts in short: `Failed +100` for one that is retried after 100 ms. */
 export const story = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<string> =>
@@ -188,5 +186,5 @@ export const unreachable = new ApiError.Transport({
 })
 
 /** Moves the clock. */
-export const pass = (duration: Duration.DurationInput): Effect.Effect<void> =>
-  TestClock.adjust(Duration.decode(duration))
+export const pass = (duration: Duration.Input): Effect.Effect<void> =>
+  TestClock.adjust(Duration.fromInputUnsafe(duration))

@@ -8,8 +8,8 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import { FieldManager } from "../client/FieldManager.ts"
@@ -45,12 +45,12 @@ const start = Effect.gen(function* () {
   const scope = yield* Scope.make()
   const context = yield* EventRecorder.layer({ instance: "pod-1" }).pipe(
     Layer.provide(Client.layer().pipe(Layer.provide(server.transport))),
-    Layer.provideMerge(Logger.remove(Logger.defaultLogger)),
+    Layer.provideMerge(Logger.layer([])),
     Layer.buildWithScope(scope)
   )
   const recorder = Context.get(context, EventRecorder.EventRecorder)
   const record = (over?: Partial<EventRecorder.EventFields>) => recorder.record(entry(over))
-  return { server, recorder, record, close: Effect.fork(Scope.close(scope, Exit.void)) }
+  return { server, recorder, record, close: Effect.forkChild(Scope.close(scope, Exit.void)) }
 })
 
 const settle = TestClock.adjust(0)
@@ -60,7 +60,7 @@ const events = (server: Cluster.Cluster) => server.events()
 const patches = (server: Cluster.Cluster) =>
   server.writes().flatMap(({ body, verb }) => (verb === "patch" ? [body] : []))
 
-const isDone = (fiber: Fiber.RuntimeFiber<unknown>) => Effect.map(Fiber.poll(fiber), (exit) => exit._tag === "Some")
+const isDone = (fiber: Fiber.Fiber<unknown>) => Effect.sync(() => fiber.pollUnsafe() !== undefined)
 
 describe("An Event", () => {
   effect("contains the object, the reason, the reporter and the time", () =>
@@ -475,7 +475,7 @@ describe("A flush", () => {
       const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
       yield* record()
       yield* record({ note: "Made another part" })
-      const flushing = yield* Effect.fork(recorder.flush)
+      const flushing = yield* Effect.forkChild(recorder.flush)
       yield* settle
       expect(yield* isDone(flushing)).toBe(false)
       held.remove()
@@ -490,7 +490,7 @@ describe("A flush", () => {
       const { record, recorder, server } = yield* start
       server.faults.on({ verb: "create", kind: Event }, Faults.held)
       yield* record()
-      const flushing = yield* Effect.fork(Effect.uninterruptible(recorder.flush))
+      const flushing = yield* Effect.forkChild(Effect.uninterruptible(recorder.flush))
       yield* TestClock.adjust("2900 millis")
       expect(yield* isDone(flushing)).toBe(false)
       yield* TestClock.adjust("200 millis")

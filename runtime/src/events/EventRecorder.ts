@@ -16,12 +16,12 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FiberRef from "effect/FiberRef"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import * as Client from "../client/Client.ts"
 import { Exchanges } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
@@ -52,7 +52,7 @@ export interface EventFields {
 }
 
 /** Records Kubernetes Events about objects. */
-export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder")<
+export class EventRecorder extends Context.Service<
   EventRecorder,
   {
     /** Never waits and never fails. */
@@ -62,7 +62,7 @@ export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder
     /** The number of events that were lost, because the queue was full or a write failed permanently. */
     readonly dropped: () => number
   }
->() {}
+>()("@homeostat/runtime/EventRecorder") {}
 
 /**
  * Records an event about `regarding`.
@@ -154,7 +154,7 @@ const traced = (
   clock: Clock.Clock
 ): Pending["annotations"] => {
   if (parent === undefined) return undefined
-  const now = clock.unsafeCurrentTimeNanos()
+  const now = clock.currentTimeNanosUnsafe()
   const span = parent.recording.span(SpanName.event, Option.some(parent), now)
   span.attribute(Attribute.eventType, type)
   span.attribute(Attribute.eventReason, reason)
@@ -188,10 +188,10 @@ const labelsOf = (name: string): ReadonlyArray<string> =>
 export const make = (options: {
   /** The reporting instance: the name of the pod or of the host. */
   readonly instance: string
-}): Effect.Effect<Context.Tag.Service<EventRecorder>, never, Client.Client | Scope.Scope> =>
+}): Effect.Effect<EventRecorder["Service"], never, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
     const client = yield* Client.Client
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     // The pending writes, in order.
     const queue = yield* Queue.unbounded<Job>()
     const series = new Map<bigint, Series>()
@@ -199,7 +199,7 @@ export const make = (options: {
     let dropped = 0
     let latest = { at: Number.NaN, micros: 0 }
     const now = (): Pick<Pending, "at" | "micros"> => {
-      const at = clock.unsafeCurrentTimeMillis()
+      const at = clock.currentTimeMillisUnsafe()
       latest = { at, micros: at === latest.at ? latest.micros + 1 : 0 }
       return latest
     }
@@ -250,7 +250,7 @@ export const make = (options: {
           running.lastAt = pending.at
           return Effect.void
         }
-        return Effect.catchAll(create(pending), (error) => {
+        return Effect.catch(create(pending), (error) => {
           // Repeats during the write are lost with it.
           const count = series.get(key)?.count
           series.delete(key)
@@ -266,13 +266,13 @@ export const make = (options: {
           return client
             .patch(BuiltIn.Event, entry, Patch.merge({ series: { count, lastObservedTime: Time.micros(lastAt) } }))
             .pipe(
-              Effect.zipRight(
+              Effect.andThen(
                 Effect.sync(() => {
                   entry.written = count
                 })
               ),
               // Events live an hour: after that, the next repeat creates a new Event.
-              Effect.catchAll((error) => {
+              Effect.catch((error) => {
                 series.delete(key)
                 return error._tag === "NotFound" ? Effect.void : lost(error)
               })
@@ -284,29 +284,29 @@ export const make = (options: {
 
     /** Drops ended series: the next repeat begins a new one. */
     const forget = Effect.sync(() => {
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = clock.currentTimeMillisUnsafe()
       for (const [key, { count, lastAt, written }] of series) {
         if (count === written && now - lastAt >= seriesMillis) series.delete(key)
       }
     })
 
     const flush = Effect.flatMap(Deferred.make<void>(), (flushed) =>
-      Effect.zipRight(
-        Queue.offer(queue, { run: Effect.zipRight(countUp, Deferred.succeed(flushed, undefined)), isAlone: true }),
+      Effect.andThen(
+        Queue.offer(queue, { run: Effect.andThen(countUp, Deferred.succeed(flushed, undefined)), isAlone: true }),
         Deferred.await(flushed)
       )
     ).pipe(Effect.interruptible, Effect.timeoutOption(flushTimeout), Effect.asVoid)
 
     // A failed write, for any reason, loses only its own event.
     const guarded = (job: Effect.Effect<void>) =>
-      Effect.catchAllDefect(job, (defect) => lost({ message: Inspectable.toStringUnknown(defect, 0) }))
-    const slots = yield* Effect.makeSemaphore(mostWrites)
+      Effect.catchDefect(job, (defect) => lost({ message: Inspectable.toStringUnknown(defect, 0) }))
+    const slots = yield* Semaphore.make(mostWrites)
     yield* slots.take(1).pipe(
-      Effect.zipRight(Queue.take(queue)),
+      Effect.andThen(Queue.take(queue)),
       Effect.flatMap(({ isAlone, run }) => {
         const taken = isAlone ? mostWrites : 1
-        const writing = Effect.fork(Effect.ensuring(guarded(run), slots.release(taken)))
-        return isAlone ? Effect.zipRight(slots.take(mostWrites - 1), writing) : writing
+        const writing = Effect.forkChild(Effect.ensuring(guarded(run), slots.release(taken)))
+        return isAlone ? Effect.andThen(slots.take(mostWrites - 1), writing) : writing
       }),
       Effect.forever,
       Effect.interruptible,
@@ -316,15 +316,15 @@ export const make = (options: {
     let isTickPending = false
     const tick = Effect.suspend(() => {
       isTickPending = false
-      return Effect.zipRight(countUp, forget)
+      return Effect.andThen(countUp, forget)
     })
     const offerTick = Effect.suspend(() => {
       if (isTickPending) return Effect.void
       isTickPending = true
       return Queue.offer(queue, { run: tick, isAlone: true })
     })
-    yield* Clock.sleep(tickMillis).pipe(
-      Effect.zipRight(offerTick),
+    yield* Effect.sleep(tickMillis).pipe(
+      Effect.andThen(offerTick),
       Effect.forever,
       Effect.interruptible,
       Effect.forkScoped
@@ -334,14 +334,13 @@ export const make = (options: {
 
     return EventRecorder.of({
       record: (entry) =>
-        Effect.withFiberRuntime((fiber) => {
-          if (Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity) {
+        Effect.withFiber((fiber) => {
+          if (Queue.sizeUnsafe(queue) >= capacity) {
             drop()
             return Effect.void
           }
           return guarded(
             Effect.sync(() => {
-              const context = fiber.getFiberRef(FiberRef.currentContext)
               const parent = Recording.current(fiber)
               const { type } = entry
               const recorded = {
@@ -349,15 +348,15 @@ export const make = (options: {
                 type,
                 reason: cut(entry.reason, 128),
                 action: cut(entry.action ?? "Reconcile", 128),
-                note: cut(Context.get(context, Exchanges)?.hide(entry.note) ?? entry.note, 1024),
-                controller: Context.get(context, FieldManager),
+                note: cut(fiber.getRef(Exchanges)?.hide(entry.note) ?? entry.note, 1024),
+                controller: fiber.getRef(FieldManager),
                 ...now()
               }
               const key = keyOf(recorded)
-              const annotations = traced(recorded, parent, Context.get(context, Tracing), clock)
+              const annotations = traced(recorded, parent, fiber.getRef(Tracing), clock)
               // A repeat increments an Event with the annotation of another trace, and is not a reason to keep this trace.
               if (parent !== undefined && runningAt(key, recorded.at) === undefined) parent.recording.hasEvent = true
-              queue.unsafeOffer({ run: write({ ...recorded, key, annotations }), isAlone: false })
+              Queue.offerUnsafe(queue, { run: write({ ...recorded, key, annotations }), isAlone: false })
             })
           )
         }),
@@ -372,4 +371,4 @@ export const make = (options: {
  * @internal
  */
 export const layer = (options: { readonly instance: string }): Layer.Layer<EventRecorder, never, Client.Client> =>
-  Layer.scoped(EventRecorder, make(options))
+  Layer.effect(EventRecorder, make(options))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as BindAddress from "./BindAddress.ts"
 
 describe("BindAddress.parse", () => {
@@ -13,14 +13,14 @@ describe("BindAddress.parse", () => {
     ["[::1]:8080", "::1", 8080]
   ] as const) {
     test(`reads ${text}, which format writes again`, () => {
-      const address = Option.getOrThrow(Either.getOrThrow(BindAddress.parse(text)))
+      const address = Option.getOrThrow(Result.getOrThrow(BindAddress.parse(text)))
       expect(address).toEqual({ hostname, port })
       expect(BindAddress.format(address)).toBe(text)
     })
   }
 
   for (const text of ["0", ""]) {
-    test(`returns none for "${text}"`, () => expect(Either.getOrThrow(BindAddress.parse(text))).toEqual(Option.none()))
+    test(`returns none for "${text}"`, () => expect(Result.getOrThrow(BindAddress.parse(text))).toEqual(Option.none()))
   }
 
   for (const text of [
@@ -38,20 +38,20 @@ describe("BindAddress.parse", () => {
   ]) {
     test(`rejects "${text}" with the accepted values`, () => {
       expect(BindAddress.parse(text)).toMatchObject({
-        _tag: "Left",
-        left: `invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none)`
+        _tag: "Failure",
+        failure: `invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none)`
       })
       expect(BindAddress.required(text)).toMatchObject({
-        _tag: "Left",
-        left: `invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080)`
+        _tag: "Failure",
+        failure: `invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080)`
       })
     })
   }
 })
 
 test("BindAddress.required rejects a disabled port", () => {
-  expect(BindAddress.required("[::1]:9443")).toEqual(Either.right({ hostname: "::1", port: 9443 }))
-  for (const text of ["0", ""]) expect(Either.isLeft(BindAddress.required(text))).toBe(true)
+  expect(BindAddress.required("[::1]:9443")).toEqual(Result.succeed({ hostname: "::1", port: 9443 }))
+  for (const text of ["0", ""]) expect(Result.isFailure(BindAddress.required(text))).toBe(true)
 })
 
 test("The default ports are those of the documentation", () =>

@@ -1,6 +1,6 @@
 /** Listen addresses in Go's notation: `:8080` (all addresses), `127.0.0.1:8080`, `[::1]:8080`, and `0` for no port. */
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 
 /** An address to listen on. */
 export interface BindAddress {
@@ -13,20 +13,20 @@ export interface BindAddress {
 /** The default ports, as in controller-runtime. */
 export const usualPorts = { metrics: 8080, probes: 8081 } as const
 
-const read = (text: string, accepted: string): Either.Either<BindAddress, string> => {
+const read = (text: string, accepted: string): Result.Result<BindAddress, string> => {
   const [, ipv6, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text) ?? []
   const port = Number(digits)
   return digits === undefined || port > 65_535
-    ? Either.left(`invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080${accepted})`)
-    : Either.right({ hostname: ipv6 ?? (name || undefined), port })
+    ? Result.fail(`invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080${accepted})`)
+    : Result.succeed({ hostname: ipv6 ?? (name || undefined), port })
 }
 
 /** Parses an address; `none` for `0`. The error says which values are accepted. */
-export const parse = (text: string): Either.Either<Option.Option<BindAddress>, string> =>
-  text === "" || text === "0" ? Either.right(Option.none()) : Either.map(read(text, ", or 0 for none"), Option.some)
+export const parse = (text: string): Result.Result<Option.Option<BindAddress>, string> =>
+  text === "" || text === "0" ? Result.succeed(Option.none()) : Result.map(read(text, ", or 0 for none"), Option.some)
 
 /** Parses the address of a port that is always open: `0` is not accepted. The error says which values are accepted. */
-export const required = (text: string): Either.Either<BindAddress, string> => read(text, "")
+export const required = (text: string): Result.Result<BindAddress, string> => read(text, "")
 
 /** The address in the notation that {@link parse} accepts. */
 export const format = ({ hostname = "", port }: BindAddress): string =>

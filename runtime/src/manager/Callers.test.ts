@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import * as Disconnect from "../client/Disconnect.ts"
 import { type Request as ApiRequest, infoOf } from "../client/Request.ts"
@@ -56,7 +56,7 @@ const world = (says: Says = usual, settings?: Callers.Settings) => {
     server: "https://server.test",
     send,
     open: () => Effect.never
-  } satisfies Context.Tag.Service<Transport.Transport>)
+  } satisfies Transport.Transport["Service"])
   const layer = Callers.layer(settings).pipe(Layer.provide(Client.layer()), Layer.provide(transport))
   return { asked, kinds: () => asked.map(({ kind }) => kind), layer }
 }
@@ -385,9 +385,9 @@ describe("If the caller cannot be reviewed,", () => {
 
   effect("a silent API server causes 503 before the timeout of the port", () =>
     Effect.gen(function* () {
-      const asking = yield* Effect.fork(ask({ headers: bearer("good") }))
+      const asking = yield* Effect.forkChild(ask({ headers: bearer("good") }))
       yield* TestClock.adjust("9 seconds")
-      expect(yield* asking).toMatchObject(unavailable)
+      expect(yield* Fiber.join(asking)).toMatchObject(unavailable)
     }).pipe(Effect.provide(Layer.merge(world(() => "silence").layer, capture([]))))
   )
 
@@ -440,17 +440,17 @@ describe("A flood of unknown tokens", () => {
     return Effect.gen(function* () {
       expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
       held = true
-      const flooding = yield* Effect.fork(flood(200, (n) => `made-up-${n}`))
-      yield* Effect.yieldNow()
+      const flooding = yield* Effect.forkChild(flood(200, (n) => `made-up-${n}`))
+      yield* Effect.yieldNow
       expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
       yield* TestClock.adjust(Callers.times.known)
-      const again = yield* Effect.fork(flood(200, (n) => `made-up-again-${n}`))
-      yield* Effect.yieldNow()
+      const again = yield* Effect.forkChild(flood(200, (n) => `made-up-again-${n}`))
+      yield* Effect.yieldNow
       expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
       expect((yield* ask({ headers: bearer("good-but-new") })).status).toBe(429)
       yield* TestClock.adjust("10 seconds")
-      expect(counted(yield* flooding)).toEqual({ 429: 200 - room, 503: room })
-      expect(counted(yield* again)).toEqual({ 429: 200 - room, 503: room })
+      expect(counted(yield* Fiber.join(flooding))).toEqual({ 429: 200 - room, 503: room })
+      expect(counted(yield* Fiber.join(again))).toEqual({ 429: 200 - room, 503: room })
     }).pipe(Effect.provide(Layer.merge(layer, capture([]))))
   })
 
@@ -462,10 +462,10 @@ describe("A flood of unknown tokens", () => {
       yield* Effect.forEach(confirmed, (name) => ask({ headers: bearer(name) }))
       yield* TestClock.adjust(Callers.times.known)
       held = true
-      const asking = yield* Effect.fork(flood(100, (n) => `good-${n}`))
-      yield* Effect.yieldNow()
+      const asking = yield* Effect.forkChild(flood(100, (n) => `good-${n}`))
+      yield* Effect.yieldNow
       yield* TestClock.adjust("5 minutes")
-      expect(counted(yield* asking)).toEqual({ 429: 100 - 67, 503: 67 })
+      expect(counted(yield* Fiber.join(asking))).toEqual({ 429: 100 - 67, 503: 67 })
     }).pipe(Effect.provide(Layer.merge(layer, capture([]))))
   })
 
@@ -474,13 +474,13 @@ describe("A flood of unknown tokens", () => {
     return Effect.gen(function* () {
       const flooding = yield* Effect.forEach(
         Array.from({ length: 50 }, (_, n) => n),
-        (n) => Effect.fork(ask({ headers: bearer(`made-up-${n}`) }))
+        (n) => Effect.forkChild(ask({ headers: bearer(`made-up-${n}`) }))
       )
       yield* TestClock.adjust("1 second")
-      const other = yield* Effect.fork(ask({ headers: bearer("good"), caller: { address: "10.0.0.8" } }))
+      const other = yield* Effect.forkChild(ask({ headers: bearer("good"), caller: { address: "10.0.0.8" } }))
       yield* TestClock.adjust("4 seconds")
-      expect((yield* other).status).toBe(200)
-      expect(counted(yield* Effect.forEach(flooding, (fiber) => fiber))).toEqual({
+      expect((yield* Fiber.join(other)).status).toBe(200)
+      expect(counted(yield* Fiber.joinAll(flooding))).toEqual({
         429: 50 - unknown.perSource,
         503: unknown.perSource
       })

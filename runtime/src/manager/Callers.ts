@@ -69,7 +69,7 @@ export interface Options {
 }
 
 /** Authenticates and authorizes the callers of routes. */
-export class Callers extends Context.Tag("@homeostat/runtime/Callers")<
+export class Callers extends Context.Service<
   Callers,
   {
     /**
@@ -78,7 +78,7 @@ export class Callers extends Context.Tag("@homeostat/runtime/Callers")<
      */
     readonly guarded: (handler: Endpoints.Handler, options: Options) => Endpoints.Handler
   }
->() {}
+>()("@homeostat/runtime/Callers") {}
 
 /**
  * The handler for permitted callers: see {@link Callers}.
@@ -176,9 +176,9 @@ const unauthorized = (line: string): Response =>
   Endpoints.text(401, line, { "www-authenticate": "Bearer", "cache-control": "no-store" })
 
 /** The answer of a review, within the timeout. */
-const answered = Effect.timeoutFail({
+const answered = Effect.timeoutOrElse({
   duration: patience,
-  onTimeout: () => new Unanswered({ reason: `no answer within ${patience}`, forbidden: false })
+  orElse: () => Effect.fail(new Unanswered({ reason: `no answer within ${patience}`, forbidden: false }))
 })
 
 const notKnown = "the API server does not know this token"
@@ -198,7 +198,7 @@ export interface Settings {
 /** Sends the reviews with the client of the context. */
 export const make = ({
   opaqueTokens = false
-}: Settings = {}): Effect.Effect<Callers["Type"], never, Client.Client | Scope.Scope> =>
+}: Settings = {}): Effect.Effect<Callers["Service"], never, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
     const client = yield* Client.Client
     const unconfirmed = yield* SingleFlight.make<User | string, Unanswered>(reviews.unknown)
@@ -324,9 +324,9 @@ export const make = ({
               )
             )
           }
-          return identify(token, caller.address ?? "", clock.unsafeCurrentTimeMillis()).pipe(
+          return identify(token, caller.address ?? "", clock.currentTimeMillisUnsafe()).pipe(
             Effect.flatMap((user) => refusal(user, pathname, request.method.toLowerCase())),
-            Effect.catchAll((error) =>
+            Effect.catch((error) =>
               error._tag === "Crowded" ? Effect.succeed(crowded()) : unavailable(pathname, error)
             ),
             Effect.flatMap((refused) => (refused === undefined ? handler(request, caller) : Effect.succeed(refused)))
@@ -337,4 +337,4 @@ export const make = ({
 
 /** Callers that the API server authenticates and authorizes, for the lifetime of the layer. */
 export const layer = (settings?: Settings): Layer.Layer<Callers, never, Client.Client> =>
-  Layer.scoped(Callers, make(settings))
+  Layer.effect(Callers, make(settings))

@@ -3,15 +3,14 @@ import { createPrivateKey, X509Certificate } from "node:crypto"
 import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import { eventually } from "@homeostat/testkit/Eventually"
 import { effect, live } from "@homeostat/testkit/Test"
-import * as Chunk from "effect/Chunk"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import { capture } from "../controller/World.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Certificate from "./Certificate.ts"
@@ -39,7 +38,7 @@ const mounted = Effect.acquireRelease(
   ({ dir }) => Effect.sync(() => rmSync(dir, { recursive: true, force: true }))
 )
 
-const load = (dir: string) => Effect.provide(Certificate.ofDir(dir), BunFileSystem.layer)
+const load = (dir: string) => Effect.provide(Certificate.ofDir(dir), NodeFileSystem.layer)
 
 /**
  * Advances virtual time to the next read, and waits in real time until that read has finished: the source then waits again, or has ended.
@@ -47,7 +46,7 @@ const load = (dir: string) => Effect.provide(Certificate.ofDir(dir), BunFileSyst
 const nextLook = (source: Fiber.Fiber<unknown>) =>
   Effect.gen(function* () {
     yield* TestClock.adjust(Certificate.lookEvery)
-    while (Chunk.isEmpty(yield* TestClock.sleeps()) && Option.isNone(yield* Fiber.poll(source))) {
+    while ((yield* VirtualTime.sleeps).length === 0 && source.pollUnsafe() === undefined) {
       yield* Effect.promise(() => Bun.sleep(1))
     }
   })
@@ -86,9 +85,9 @@ describe("A self-signed certificate", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 10, 21))
       const source = yield* Certificate.ofOurOwn
-      const next = yield* Effect.fork(source.after(source.first))
+      const next = yield* Effect.forkChild(source.after(source.first))
       yield* TestClock.adjust("334 days")
-      expect(yield* Fiber.poll(next)).toMatchObject({ _tag: "None" })
+      expect(next.pollUnsafe()).toBeUndefined()
       yield* TestClock.adjust("2 days")
       const { certificate } = yield* Fiber.join(next)
       const left = Date.parse(new X509Certificate(certificate).validTo) - (yield* Clock.currentTimeMillis)
@@ -142,7 +141,7 @@ describe("The certificate of a folder", () => {
       put(a)
       const source = yield* load(dir)
       expect(source.first).toEqual(a)
-      const next = yield* Effect.fork(source.after(a))
+      const next = yield* Effect.forkChild(source.after(a))
       yield* nextLook(next)
       put(b)
       yield* nextLook(next)
@@ -158,7 +157,7 @@ describe("The certificate of a folder", () => {
       const [a, b] = [pair("a"), pair("b")]
       put(a)
       const source = yield* load(dir)
-      const next = yield* Effect.fork(source.after(a))
+      const next = yield* Effect.forkChild(source.after(a))
       put({ certificate: b.certificate, key: a.key })
       for (let looks = 0; looks < 4; looks++) {
         yield* nextLook(next)
@@ -185,7 +184,7 @@ describe("The certificate of a folder is read", () => {
       const [a, b] = [pair("a"), pair("b")]
       put(a)
       const source = yield* Effect.provideService(load(dir), Metrics.Metrics, registry)
-      const next = yield* Effect.fork(source.after(a))
+      const next = yield* Effect.forkChild(source.after(a))
       yield* nextLook(next)
       rmSync(join(dir, "tls.crt"))
       yield* nextLook(next)
@@ -208,7 +207,7 @@ describe("The certificate of a folder is read", () => {
       const { dir, put } = yield* mounted
       put(expired())
       const source = yield* load(dir)
-      const next = yield* Effect.fork(source.after(source.first))
+      const next = yield* Effect.forkChild(source.after(source.first))
       yield* nextLook(next)
       yield* nextLook(next)
       const file = join(dir, "tls.crt")
@@ -284,7 +283,7 @@ describe("A port with TLS", () => {
       let asked = 0
       yield* route("metrics", "/a", () => Effect.sync(() => new Response(String(asked++))))
       const answer = fetch(`http://${addresses.metrics}/a`).then((response) => response.status)
-      expect(yield* Effect.either(Effect.tryPromise(() => answer))).toMatchObject({ _tag: "Left" })
+      expect(yield* Effect.result(Effect.tryPromise(() => answer))).toMatchObject({ _tag: "Failure" })
       expect(asked).toBe(0)
       expect(yield* get(addresses.metrics, first)).toBe("0")
     })

@@ -10,10 +10,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { createSecureContext } from "node:tls"
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
+import * as FileError from "../resource/FileError.ts"
 import * as Time from "../resource/Time.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
@@ -58,7 +59,7 @@ const check = (dir: string, { certificate, key }: Pair): Effect.Effect<void, Unu
 const fileOf = (file: string): Effect.Effect<string, Unusable, FileSystem> =>
   Effect.flatMap(FileSystem, (files) => files.readFileString(file)).pipe(
     Effect.mapError((error) => {
-      const reason = error._tag === "SystemError" ? error.reason : error.description
+      const reason = FileError.reasonOf(error)
       return new Unusable({
         message: reason === "NotFound" ? `${file} does not exist` : `${file} cannot be read (${reason})`
       })
@@ -151,7 +152,7 @@ export const ofDir = (dir: string, verifying?: Verifying): Effect.Effect<Source,
       }).pipe(
         counted,
         Effect.provideService(FileSystem, files),
-        Effect.catchAll((error) => Effect.as(refused(error), undefined))
+        Effect.catch((error) => Effect.as(refused(error), undefined))
       )
 
     return { first, after: (shown) => until(Effect.delay(look(shown), lookEvery)) }

@@ -3,7 +3,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import type { Informer } from "../cache/Cache.ts"
 import type { Runner } from "../controller/Runner.ts"
 import * as Collection from "./Collection.ts"
@@ -65,7 +65,7 @@ describe("The garbage collection after the first pass", () => {
         yield* sync
         const counts: Array<number> = []
         for (const queue of [undefined, queueOf(work), queueOf(work), undefined]) {
-          state.queue = Option.fromNullable(queue)
+          state.queue = Option.fromNullishOr(queue)
           yield* TestClock.adjust("1 minute")
           counts.push(state.collections)
         }

@@ -36,7 +36,7 @@ export const afterFirstPass = (
   // An optional kind that the API server does not serve never syncs.
   const filled = informers.map(({ isOptional, settled, synced }) => (isOptional() ? settled : synced))
   return Effect.all(filled, { discard: true }).pipe(
-    Effect.zipRight(
+    Effect.andThen(
       Effect.forever(Effect.suspend(() => Effect.delay(look, passed.size === 0 ? "1 second" : "1 minute")))
     ),
     Effect.forkScoped,

@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import { capture, ended, settle, Widget } from "../controller/World.fixture.ts"
@@ -45,7 +45,7 @@ const version = (fields: Schema.Struct.Fields, shortNames: ReadonlyArray<string>
   })
 
 const older = version({})
-const newer = version({ color: Schema.optionalWith(Schema.String, { exact: true }) })
+const newer = version({ color: Schema.optionalKey(Schema.String) })
 
 /** Stores the CRD as another program would. */
 const put = (server: Cluster.Cluster, kind: CustomResource.Any): void =>
@@ -59,7 +59,7 @@ describe("Crds.install", () => {
     withServer((server) =>
       Effect.gen(function* () {
         const unserved = server.faults.on({ verb: "list", kind: Widget }, Faults.answer(404))
-        const installing = yield* Effect.fork(Crds.install([Widget], { program: "sites" }))
+        const installing = yield* Effect.forkChild(Crds.install([Widget], { program: "sites" }))
         yield* settle
         const [write] = server.writes()
         expect(write?.path).toBe("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
@@ -147,7 +147,7 @@ describe("Crds.install", () => {
         Effect.gen(function* () {
           if (before !== undefined) put(server, before)
           const held = server.faults.on({ verb: ["create", "patch"] }, Faults.held)
-          const installing = yield* Effect.fork(Crds.install([version({ shape: Schema.optional(Schema.String) })]))
+          const installing = yield* Effect.forkChild(Crds.install([version({ shape: Schema.optional(Schema.String) })]))
           yield* settle
           if (before !== undefined) server.remove(CustomResourceDefinition, name)
           put(server, newer)
@@ -165,7 +165,7 @@ describe("Crds.install", () => {
     "checks only in the configured namespaces whether a kind is served",
     withServer((server) =>
       Effect.gen(function* () {
-        const installing = yield* Effect.fork(Crds.install([Widget], { namespaces: ["shop", "home"] }))
+        const installing = yield* Effect.forkChild(Crds.install([Widget], { namespaces: ["shop", "home"] }))
         yield* settle
         yield* TestClock.adjust("2 seconds")
         yield* Fiber.join(installing)
@@ -181,7 +181,7 @@ describe("Crds.install", () => {
       Effect.gen(function* () {
         // Another CRD has the kind already.
         put(server, CustomResource.make({ ...Widget, plural: "gizmos", spec: Schema.Struct({}) }))
-        const installing = yield* Effect.fork(Crds.install([Widget]))
+        const installing = yield* Effect.forkChild(Crds.install([Widget]))
         yield* TestClock.adjust("30 seconds")
         const exit = yield* Fiber.await(installing)
         expect(exit).toEqual(Exit.fail(new Crds.NotEstablished({ name })))
@@ -198,7 +198,7 @@ describe("Crds.install", () => {
     withServer((server) =>
       Effect.gen(function* () {
         server.faults.on({ verb: ["get", "list"], kind: Widget }, Faults.answer(403))
-        const installing = yield* Effect.fork(Crds.install([Widget]))
+        const installing = yield* Effect.forkChild(Crds.install([Widget]))
         yield* settle
         yield* TestClock.adjust("100 millis")
         yield* Fiber.join(installing)

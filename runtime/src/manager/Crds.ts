@@ -153,10 +153,10 @@ const served = (kind: CustomResource.Any, namespace: string | undefined) => {
   const listed = Client.page(kind, { namespace, limit: 1, retry: false }).pipe(
     Effect.as(true),
     // Forbidden also means that the kind exists.
-    Effect.catchAll((error) => Effect.succeed(error._tag === "Forbidden"))
+    Effect.catch((error) => Effect.succeed(error._tag === "Forbidden"))
   )
-  return Effect.if(established, { onTrue: () => listed, onFalse: () => Effect.succeed(false) }).pipe(
+  return Effect.flatMap(established, (is) => (is ? listed : Effect.succeed(false))).pipe(
     Effect.repeat({ until: (is) => is, schedule: Schedule.spaced(Duration.millis(100)) }),
-    Effect.timeoutFail({ duration: patience, onTimeout: () => new NotEstablished({ name }) })
+    Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.fail(new NotEstablished({ name })) })
   )
 }

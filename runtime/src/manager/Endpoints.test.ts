@@ -6,6 +6,7 @@ import { effect, live } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { capture } from "../controller/World.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
@@ -22,7 +23,7 @@ const request = (address: string | undefined, path: string, init: RequestInit = 
 
 /** The status of the response to a caller with this loopback address. */
 const statusFrom = (localAddress: string, address: string | undefined, path: string) =>
-  Effect.async<number | undefined>((resume) => {
+  Effect.callback<number | undefined>((resume) => {
     const sent = get(`http://${address}${path}`, { localAddress, agent: false }, (answer) => {
       answer.resume()
       resume(Effect.succeed(answer.statusCode))
@@ -111,7 +112,7 @@ describe("A port", () => {
   live("is free again when its scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const { addresses } = yield* Scope.extend(Endpoints.make({ metrics: free, probes: undefined }), scope)
+      const { addresses } = yield* Scope.provide(Endpoints.make({ metrics: free, probes: undefined }), scope)
       const port = Number(addresses.metrics?.split(":").at(-1))
       yield* Scope.close(scope, Exit.void)
       yield* Endpoints.make({ metrics: { ...free, port }, probes: undefined })
@@ -121,10 +122,10 @@ describe("A port", () => {
   live("closes even if a handler is active", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const { addresses, route } = yield* Scope.extend(Endpoints.make({ metrics: free, probes: undefined }), scope)
+      const { addresses, route } = yield* Scope.provide(Endpoints.make({ metrics: free, probes: undefined }), scope)
       const asked = yield* Deferred.make<void>()
-      yield* route("metrics", "/a", () => Effect.zipRight(Deferred.succeed(asked, undefined), Effect.never))
-      yield* Effect.fork(
+      yield* route("metrics", "/a", () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never))
+      yield* Effect.forkChild(
         Effect.tryPromise(() => fetch(`http://${addresses.metrics}/a`)).pipe(
           Effect.flatMap((r) => Effect.promise(() => r.text()))
         )
@@ -219,14 +220,14 @@ describe("A request", () => {
       let underWay = 0
       const held = Effect.suspend(() => {
         underWay++
-        return Effect.zipRight(Deferred.await(open), hello())
+        return Effect.andThen(Deferred.await(open), hello())
       })
       yield* route("metrics", "/slow", () => held)
       yield* route("metrics", "/quick", hello)
       const slow = (from: string) => statusFrom(from, addresses.metrics, "/slow")
       const hold = (from: string, all: number) =>
         Effect.gen(function* () {
-          const fibers = yield* Effect.replicateEffect(Effect.fork(slow(from)), Endpoints.mostOfAddress)
+          const fibers = yield* Effect.replicateEffect(Effect.forkChild(slow(from)), Endpoints.mostOfAddress)
           const reached = Effect.sync(() => underWay)
           yield* Eventually.eventually(`that ${from} is answered`, reached, (now) => now === all)
           return fibers
@@ -241,7 +242,7 @@ describe("A request", () => {
       expect(yield* slow("127.0.0.3")).toBe(503)
       expect((yield* request(addresses.metrics, "/quick")).status).toBe(200)
       yield* Deferred.succeed(open, undefined)
-      const answers = yield* Effect.forEach([...first, ...second], (fiber) => fiber)
+      const answers = yield* Fiber.joinAll([...first, ...second])
       expect(new Set(answers)).toEqual(new Set([200]))
       expect(yield* slow("127.0.0.1")).toBe(200)
     })

@@ -7,7 +7,7 @@
  * mostOfAddress} of one IP address. Further requests get 503 at once. So many requests to one route do not fill the memory, and one
  * client does not block the probes of the kubelet.
  *
- * `Bun.serve` instead of @effect/platform's server, because probes must be answered as soon as the process runs, and cheaply. It
+ * `Bun.serve` instead of the server of Effect 3, because probes must be answered as soon as the process runs, and cheaply. It
  * starts in 0.3 ms instead of 2 to 14 ms. A request and its client together cost 70 µs of CPU instead of 430 µs, and 16 MB less
  * memory (compiled, bun 1.4.5, 2000 requests each).
  */
@@ -20,6 +20,7 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { codeOf, reasonOf } from "../resource/ListenError.ts"
+import * as CertificateSource from "../webhook/CertificateSource.ts"
 import * as BindAddress from "./BindAddress.ts"
 import type * as Certificate from "./Certificate.ts"
 import * as Loopback from "./Loopback.ts"
@@ -43,7 +44,7 @@ export type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE"
 const reading: ReadonlyArray<Method> = ["GET", "HEAD"]
 
 /** The ports of a manager. */
-export class Endpoints extends Context.Tag("@homeostat/runtime/Endpoints")<
+export class Endpoints extends Context.Service<
   Endpoints,
   {
     /**
@@ -61,7 +62,7 @@ export class Endpoints extends Context.Tag("@homeostat/runtime/Endpoints")<
     /** The address of each port, such as `127.0.0.1:8080`, with the actual port if the setting was 0; absent if the port is off. */
     readonly addresses: { readonly [port in Port]?: string }
   }
->() {}
+>()("@homeostat/runtime/Endpoints") {}
 
 /** The flags, for messages. */
 const flags: { readonly [port in Port]: string } = {
@@ -167,7 +168,7 @@ const answer = (routes: Routes, request: Request, caller: Caller): Effect.Effect
     begin(route, address)
     return handler(request, caller)
   }).pipe(
-    Effect.catchAllCause((cause) =>
+    Effect.catchCause((cause) =>
       Effect.as(Effect.logError(`Answering ${pathname} failed unexpectedly`, cause), text(500, "internal error"))
     ),
     Effect.ensuring(Effect.sync(() => end(route, address)))
@@ -181,7 +182,7 @@ const overloaded = (): Response =>
 type Listening = Server<undefined>
 
 /** Ports that stay open until the scope closes. */
-export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFailed, Scope.Scope> =>
+export const make = (options: Options): Effect.Effect<Endpoints["Service"], BindFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never, Response, never>()
 
@@ -225,27 +226,23 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
         const at = { hostname: address.hostname, port: current.server.port ?? address.port }
         // Bun cannot change the certificate of an open port (`reload` keeps the old one). Requests in progress are still answered.
         const show = (pair: Certificate.Pair) => {
-          const reopened = Effect.try(() => {
-            current.server = listen(at, routes, pair)
+          const reopened = Effect.try({
+            try: () => {
+              current.server = listen(at, routes, pair)
+            },
+            catch: reasonOf
           }).pipe(
-            Effect.tapError(({ error }) =>
-              Effect.logError(`Cannot listen on ${BindAddress.format(at)} again: ${reasonOf(error)}`)
-            ),
+            Effect.tapError((reason) => Effect.logError(`Cannot listen on ${BindAddress.format(at)} again: ${reason}`)),
             Effect.retry(Schedule.spaced("1 second")),
             Effect.orDie
           )
-          return Effect.zipRight(
+          return Effect.andThen(
             Effect.sync(() => void current.server.stop()),
             reopened
           )
         }
         if (certificates !== undefined) {
-          yield* Effect.forkScoped(
-            Effect.iterate(certificates.first, {
-              while: () => true,
-              body: (shown) => Effect.tap(certificates.after(shown), show)
-            })
-          )
+          yield* Effect.forkScoped(CertificateSource.follow(certificates, show))
         }
         return BindAddress.format(at)
       })
@@ -282,4 +279,4 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
   })
 
 /** Ports that stay open for the lifetime of the layer. */
-export const layer = (options: Options): Layer.Layer<Endpoints, BindFailed> => Layer.scoped(Endpoints, make(options))
+export const layer = (options: Options): Layer.Layer<Endpoints, BindFailed> => Layer.effect(Endpoints, make(options))

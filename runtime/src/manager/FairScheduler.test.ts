@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Controller from "../controller/Controller.ts"
@@ -48,18 +49,18 @@ const machine = () => {
 }
 
 describe("FairScheduler", () => {
-  const spawn = (scheduler: Scheduler.Scheduler, name: string, log: Array<string>, work: () => void): void =>
-    scheduler.scheduleTask(() => {
+  const spawn = (tasks: Scheduler.SchedulerDispatcher, name: string, log: Array<string>, work: () => void): void =>
+    tasks.scheduleTask(() => {
       log.push(name)
       work()
     }, 0)
 
   test("runs tasks in microtasks during its turn", () => {
     const loop = machine()
-    const scheduler = FairScheduler.make(loop.host)
+    const tasks = FairScheduler.make(loop.host).makeDispatcher()
     const log: Array<string> = []
     const again = (n: number): void =>
-      spawn(scheduler, `${n}`, log, () => {
+      spawn(tasks, `${n}`, log, () => {
         loop.work(1)
         if (n < 8) again(n + 1)
       })
@@ -71,11 +72,11 @@ describe("FairScheduler", () => {
   test("has a turn of ten milliseconds", () => {
     const ran = (millis: number): number => {
       const loop = machine()
-      const scheduler = FairScheduler.make(loop.host)
+      const tasks = FairScheduler.make(loop.host).makeDispatcher()
       const log: Array<string> = []
-      spawn(scheduler, "first", log, () => {
+      spawn(tasks, "first", log, () => {
         loop.work(millis)
-        spawn(scheduler, "second", log, () => {})
+        spawn(tasks, "second", log, () => {})
       })
       loop.runMicrotasks()
       return log.length
@@ -85,10 +86,10 @@ describe("FairScheduler", () => {
 
   test("waits for the event loop after its turn, and then continues", () => {
     const loop = machine()
-    const scheduler = FairScheduler.make(loop.host)
+    const tasks = FairScheduler.make(loop.host).makeDispatcher()
     const log: Array<string> = []
     const again = (n: number): void =>
-      spawn(scheduler, `${n}`, log, () => {
+      spawn(tasks, `${n}`, log, () => {
         loop.work(4)
         again(n + 1)
       })
@@ -102,8 +103,8 @@ describe("FairScheduler", () => {
 
   test("schedules the event loop once per turn, and not at all without work", () => {
     const loop = machine()
-    const scheduler = FairScheduler.make(loop.host)
-    for (let n = 0; n < 5; n++) spawn(scheduler, `${n}`, [], () => {})
+    const tasks = FairScheduler.make(loop.host).makeDispatcher()
+    for (let n = 0; n < 5; n++) spawn(tasks, `${n}`, [], () => {})
     loop.runMicrotasks()
     expect(loop.immediates()).toBe(1)
     loop.turn()
@@ -116,7 +117,7 @@ describe("FairScheduler", () => {
         Effect.gen(function* () {
           while (true) {
             work(`${at}`)
-            yield* Effect.yieldNow()
+            yield* Effect.yieldNow
           }
         }),
         { scheduler }
@@ -137,21 +138,38 @@ describe("FairScheduler", () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
   })
 
-  const current = FairScheduler.within(FiberRef.get(FiberRef.currentScheduler))
+  test("ends the turn of a fiber that does not yield", () => {
+    const loop = machine()
+    let steps = 0
+    const step = Effect.sync(() => {
+      steps++
+      loop.work(1)
+    })
+    Effect.runFork(Effect.forever(step, { disableYield: true }), { scheduler: FairScheduler.make(loop.host) })
+    loop.runMicrotasks()
+    expect(steps).toBeWithin(10, 300)
+    const before = steps
+    loop.turn()
+    expect(steps - before).toBeWithin(10, 300)
+  })
+
+  const current = FairScheduler.within(Scheduler.Scheduler)
 
   live("is the scheduler of a program with the system clock", () =>
     Effect.map(current, (scheduler) => expect(scheduler).toBe(FairScheduler.scheduler))
   )
 
   live("is not used in a test with its own clock", () =>
-    Effect.map(Effect.withClock(current, VirtualTime.make().clock), (scheduler) =>
-      expect(scheduler).toBe(Scheduler.defaultScheduler)
+    Effect.map(Effect.provideService(current, Clock.Clock, VirtualTime.make().clock), (scheduler) =>
+      expect(scheduler).toBe(Context.get(Context.empty(), Scheduler.Scheduler))
     )
   )
 
   live("is not used in a program with its own scheduler", () => {
-    const own = new Scheduler.MixedScheduler(10)
-    return Effect.map(Effect.withScheduler(current, own), (scheduler) => expect(scheduler).toBe(own))
+    const own = new Scheduler.MixedScheduler()
+    return Effect.map(Effect.provideService(current, Scheduler.Scheduler, own), (scheduler) =>
+      expect(scheduler).toBe(own)
+    )
   })
 
   live("lets a timer run during the first reconciles of 5,000 objects", () =>

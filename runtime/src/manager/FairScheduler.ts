@@ -1,11 +1,12 @@
 /**
- * An Effect scheduler that yields to the event loop.
+ * An Effect scheduler that yields to the event loop from time to time.
  *
- * Effect's default scheduler runs fibers in microtasks. Reconciles without changes never leave the microtasks, so timers, sockets and
- * probes would wait until the work queue is empty.
+ * Effect's default scheduler waits for a turn of the event loop at each fork and each yield, which costs more than a microtask. It lets
+ * each fiber run for 2048 steps. Those of all workers could take seconds, in which timers, sockets and probes would wait.
  */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
 import type * as Scope from "effect/Scope"
 import * as Time from "../resource/Time.ts"
@@ -14,6 +15,9 @@ import { Metrics } from "../telemetry/Metrics.ts"
 
 /** How long fibers run before timers and sockets get a turn, in ms. */
 export const turnMillis = 10
+
+/** The steps of fibers between two looks at the time, which cost as much as some steps. */
+const stepsPerLook = 128
 
 /** The event loop, and a monotonic time in ms. Tests provide their own. */
 export interface Host {
@@ -31,8 +35,8 @@ const machine: Host = {
 }
 
 /**
- * Makes a scheduler that runs fibers in microtasks for {@link turnMillis}, and then yields to the event loop. Waiting fibers continue
- * in the order in which they were scheduled.
+ * Makes a scheduler that runs fibers in microtasks for {@link turnMillis}, and then yields to the event loop: a running fiber yields too.
+ * Waiting fibers continue in the order in which they were scheduled.
  */
 export const make = ({ immediate, microtask, now }: Host = machine): Scheduler.Scheduler => {
   let began: number | undefined
@@ -56,15 +60,27 @@ export const make = ({ immediate, microtask, now }: Host = machine): Scheduler.S
       due[at]?.()
     }
   }
-  const runnerOf = Scheduler.SchedulerRunner.cached((depth, drain) => {
-    if (isOver()) waiting.push(() => drain(depth))
-    else microtask(() => drain(depth))
+  const mixed = new Scheduler.MixedScheduler("async", (drain) => {
+    let isCancelled = false
+    const run = (): void => {
+      if (!isCancelled) drain()
+    }
+    if (isOver()) waiting.push(run)
+    else microtask(run)
+    return () => {
+      isCancelled = true
+    }
   })
+  let steps = 0
   return {
-    shouldYield: (fiber) => Scheduler.defaultScheduler.shouldYield(fiber),
-    scheduleTask: (task, priority, fiber) => runnerOf(fiber).scheduleTask(task, priority)
+    executionMode: mixed.executionMode,
+    shouldYield: (fiber) => mixed.shouldYield(fiber) || (++steps % stepsPerLook === 0 && isOver()),
+    makeDispatcher: () => mixed.makeDispatcher()
   }
 }
+
+/** Effect's own. */
+const standard = Context.get(Context.empty(), Scheduler.Scheduler)
 
 /** The scheduler of this process. All its managers share it, and so share the turns. */
 export const scheduler = make()
@@ -74,10 +90,10 @@ export const scheduler = make()
  * clock, because a test with virtual time needs the same order in each run.
  */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(FiberRef.get(FiberRef.currentScheduler), (current) =>
-    Effect.flatMap(Effect.clock, (clock) =>
-      current === Scheduler.defaultScheduler && Time.isMachine(clock) ? Effect.withScheduler(effect, scheduler) : effect
-    )
+  Effect.withFiber((fiber) =>
+    fiber.cache.scheduler === standard && Time.isMachine(fiber.getRef(Clock.Clock))
+      ? Effect.provideService(effect, Scheduler.Scheduler, scheduler)
+      : effect
   )
 
 /** The time between two measurements while timers are late, in ms. */
@@ -91,7 +107,7 @@ const onTimeMillis = 5
 
 /** Measures how late a timer of this process runs, until the scope closes. With a test clock the lag is 0. */
 export const lagMetered: Effect.Effect<void, never, Scope.Scope> = Effect.gen(function* () {
-  const clock = yield* Effect.clock
+  const clock = yield* Clock.Clock
   if (!Time.isMachine(clock)) return
   const lag = (yield* Metrics).histogram(Metric.eventLoopLag, {})
   let pause = lateMillis

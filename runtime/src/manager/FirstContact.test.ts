@@ -1,11 +1,11 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as TestClock from "effect/TestClock"
+import * as Result from "effect/Result"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import * as Cluster from "../client/Cluster.ts"
 import * as Disconnect from "../client/Disconnect.ts"
@@ -31,36 +31,35 @@ const answering = (answers: ReadonlyArray<number | string>) => {
 }
 
 const logged = (lines: Array<string>) =>
-  Logger.replace(
-    Logger.defaultLogger,
+  Logger.layer([
     Logger.make(({ logLevel, message }) => {
-      lines.push(`${logLevel.label} ${String(message)}`)
+      lines.push(`${logLevel.toUpperCase()} ${String(message)}`)
     })
-  )
+  ])
 
 /** The outcome of reads and of a probe within a minute, or that they still wait; and the log. */
 const meet = (answers: ReadonlyArray<number | string>, reads = 2) =>
   Effect.gen(function* () {
     const lines: Array<string> = []
     const server = answering(answers)
-    const fiber = yield* Effect.fork(
+    const fiber = yield* Effect.forkChild(
       Effect.gen(function* () {
         const contact = yield* FirstContact.make(cluster)
         const client = contact.client(yield* Client.Client)
         yield* Effect.forkScoped(contact.probe)
-        const read = Effect.either(client.page(Pod, { retry: false }))
+        const read = Effect.result(client.page(Pod, { retry: false }))
         const fibers = yield* Effect.replicateEffect(Effect.forkScoped(read), reads)
         yield* contact.made
         return yield* Effect.forEach(fibers, Fiber.join)
-      }).pipe(Effect.scoped, Effect.either, Effect.provide([server.layer, logged(lines)]))
+      }).pipe(Effect.scoped, Effect.result, Effect.provide([server.layer, logged(lines)]))
     )
     yield* TestClock.adjust("1 minutes")
-    const outcome = yield* Fiber.poll(fiber)
-    const ended = outcome._tag === "Some" ? yield* outcome.value : undefined
+    const exit = fiber.pollUnsafe()
+    const ended = exit && (yield* exit)
     yield* Fiber.interrupt(fiber)
     return {
-      outcome: ended === undefined ? "waiting" : Either.isRight(ended) ? "on" : ended.left.message,
-      reads: ended !== undefined && Either.isRight(ended) ? ended.right.map(({ _tag }) => _tag) : [],
+      outcome: ended === undefined ? "waiting" : Result.isSuccess(ended) ? "on" : ended.failure.message,
+      reads: ended !== undefined && Result.isSuccess(ended) ? ended.success.map(({ _tag }) => _tag) : [],
       lines,
       sent: server.sent()
     }
@@ -70,7 +69,7 @@ describe("The first contact", () => {
   for (const status of [200, 403, 404, 500, 503]) {
     effect(`is complete with any answer except 401, without a probe: ${status}`, () =>
       Effect.gen(function* () {
-        const read = status === 200 ? "Right" : "Left"
+        const read = status === 200 ? "Success" : "Failure"
         expect(yield* meet([status])).toEqual({ outcome: "on", reads: [read, read], lines: [], sent: 2 })
       })
     )
@@ -103,7 +102,7 @@ describe("The first contact", () => {
       const refused = ["ECONNREFUSED", "ECONNREFUSED", "ECONNREFUSED", "ECONNREFUSED", "DEADLINE"]
       const { lines, outcome, reads, sent } = yield* meet([...refused, 200])
       expect(outcome).toBe("on")
-      expect(reads).toEqual(["Right", "Right"])
+      expect(reads).toEqual(["Success", "Success"])
       // Two reads, four probes, and the two reads again.
       expect(sent).toBe(8)
       expect(lines).toEqual([
@@ -128,9 +127,9 @@ describe("The first contact", () => {
         const client = contact.client(yield* Client.Client)
         const read = client.page(Pod, { retry: false })
         yield* read
-        return yield* Effect.either(read)
+        return yield* Effect.result(read)
       }).pipe(Effect.provide(server.layer))
-      expect(yield* again).toMatchObject({ _tag: "Left", left: { _tag: "Transport" } })
+      expect(yield* again).toMatchObject({ _tag: "Failure", failure: { _tag: "Transport" } })
       expect(server.sent()).toBe(2)
     })
   )

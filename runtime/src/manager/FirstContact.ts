@@ -6,11 +6,11 @@
  * waits, so that a restart of the API server does not stop its controllers. It then sends `GET /version`, which needs no permission.
  */
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as ApiError from "../client/ApiError.ts"
@@ -47,14 +47,14 @@ const timeoutMillis = 5000
 const patience = Duration.seconds(5)
 
 /** From 0.2 seconds, because a restarting server is soon back, to two seconds. */
-const probing = Schedule.exponential(Duration.millis(200)).pipe(Schedule.union(Schedule.spaced(Duration.seconds(2))))
+const probing = Schedule.min([Schedule.exponential(Duration.millis(200)), Schedule.spaced(Duration.seconds(2))])
 
 /** Why a retry cannot help; undefined if it can. */
 const final = (error: ApiError.ApiError, credentials: Cluster["credentials"]) =>
   Effect.gen(function* () {
     if (error._tag === "Unauthorized") {
       const now = yield* Clock.currentTimeMillis
-      const expired = Option.flatMapNullable(yield* Effect.option(credentials), Expiry.at(now))
+      const expired = Option.flatMapNullishOr(yield* Effect.option(credentials), Expiry.at(now))
       const refusal = "the server does not accept the credentials (401 Unauthorized)"
       return Option.isSome(expired) ? `${refusal}: ${expired.value}` : refusal
     }
@@ -71,7 +71,7 @@ export interface FirstContact {
    * A client whose reads make the contact. Until then, a read without an answer waits, and is retried when the server answers. So no
    * informer reports an unavailable server before that.
    */
-  readonly client: (client: Context.Tag.Service<Client.Client>) => Context.Tag.Service<Client.Client>
+  readonly client: (client: Client.Client["Service"]) => Client.Client["Service"]
   /**
    * Sends `GET /version` while no read has an answer: at once after a failed read or {@link FirstContact.ask}, else after five
    * seconds.
@@ -91,16 +91,16 @@ export const make = ({
 }: Pick<Cluster, "server" | "source" | "credentials">): Effect.Effect<FirstContact> =>
   Effect.gen(function* () {
     const made = yield* Deferred.make<void, Rejected>()
-    const asking = yield* Effect.makeLatch(false)
+    const asking = yield* Latch.make(false)
     let isMade = false
     let logged: string | undefined
 
     const answered = Effect.suspend(() => {
       if (isMade) return Effect.void
       isMade = true
-      return Effect.zipRight(
-        Deferred.succeed(made, undefined),
-        logged === undefined ? Effect.void : Effect.logInfo(`${server} answers`)
+      return Effect.andThen(
+        logged === undefined ? Effect.void : Effect.logInfo(`${server} answers`),
+        Deferred.succeed(made, undefined)
       )
     })
 
@@ -121,12 +121,12 @@ export const make = ({
       const first = Effect.matchEffect(request, {
         onSuccess: (answer) => Effect.as(answered, answer),
         onFailure: (error): Effect.Effect<A, E, R> => {
-          if (error._tag === "InvalidObject") return Effect.zipRight(answered, Effect.fail(error))
+          if (error._tag === "InvalidObject") return Effect.andThen(answered, Effect.fail(error))
           return Effect.flatMap(isMade ? Effect.void : failed(error), () =>
             error._tag !== "Transport" && error._tag !== "Unauthorized"
               ? Effect.fail(error)
-              : Effect.zipRight(
-                  Effect.orElse(Deferred.await(made), () => Effect.never),
+              : Effect.andThen(
+                  Effect.catch(Deferred.await(made), () => Effect.never),
                   request
                 )
           )
@@ -144,12 +144,12 @@ export const make = ({
       }),
       probe: asking.await.pipe(
         Effect.timeoutOption(patience),
-        Effect.zipRight(
+        Effect.andThen(
           Effect.suspend(() =>
             isMade ? Effect.void : Client.raw({ method: "GET", path: "/version", timeoutMillis })
           ).pipe(
             Effect.matchEffect({ onSuccess: () => answered, onFailure: failed }),
-            Effect.zipRight(Deferred.isDone(made)),
+            Effect.andThen(Deferred.isDone(made)),
             Effect.repeat({ until: (isOver) => isOver, schedule: probing })
           )
         ),

@@ -144,7 +144,7 @@ describe("/readyz", () => {
     Effect.gen(function* () {
       const { get, readiness } = yield* probed
       const first = yield* Scope.make()
-      yield* Scope.extend(readiness("a", Effect.fail("the first")), first)
+      yield* Scope.provide(readiness("a", Effect.fail("the first")), first)
       yield* readiness("a", Effect.fail("the second"))
       yield* Scope.close(first, Exit.void)
       expect(yield* get("/readyz/a")).toBe("500 the second\n")

@@ -43,9 +43,9 @@ const unasked: Checks = {
 }
 
 /** Registers checks. The default ignores them. */
-export class Health extends Context.Reference<Health>()("@homeostat/runtime/Health", {
+export const Health = Context.Reference("@homeostat/runtime/Health", {
   defaultValue: () => unasked
-}) {}
+})
 
 /** The timeout of a check: the kubelet waits for a second by default. */
 const patience = "900 millis"
@@ -64,15 +64,11 @@ export const effectOf = (check: Check): Effect.Effect<void, string> =>
 /** The reason of a failed check; undefined if it passes. */
 const look = (check: Check): Effect.Effect<string | undefined> =>
   (Effect.isEffect(check)
-    ? Effect.timeoutFail(check, { duration: patience, onTimeout: () => `no result within ${patience}` })
+    ? Effect.timeoutOrElse(check, { duration: patience, orElse: () => Effect.fail(`no result within ${patience}`) })
     : effectOf(check)
   ).pipe(
     Effect.as(undefined),
-    Effect.catchAllCause((cause) =>
-      Effect.succeed(Cause.failureOrCause(cause)).pipe(
-        Effect.map((failure) => (failure._tag === "Left" ? failure.left : String(Cause.squash(failure.right))))
-      )
-    ),
+    Effect.catchCause((cause) => Effect.succeed(String(Cause.squash(cause)))),
     Effect.map((reason) => reason?.replaceAll(/(?<!\s)\s*\n\s*/g, " "))
   )
 
@@ -162,4 +158,4 @@ export const make: Effect.Effect<Checks, never, Endpoints.Endpoints | Scope.Scop
 })
 
 /** Checks and their pages for the lifetime of the layer. */
-export const layer: Layer.Layer<Health, never, Endpoints.Endpoints> = Layer.scoped(Health, make)
+export const layer: Layer.Layer<never, never, Endpoints.Endpoints> = Layer.effect(Health, make)

@@ -7,10 +7,10 @@ import * as Faults from "@homeostat/testkit/Faults"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
+import * as References from "effect/References"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import * as Replica from "./Replica.fixture.ts"
@@ -35,7 +35,7 @@ const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
     let terms = 0
     let names = 0
     const note = (line: string) =>
-      Effect.map(Effect.clock, (clock) => void history.push(`${clock.unsafeCurrentTimeMillis()} ${line}`))
+      Effect.map(Clock.Clock, (clock) => void history.push(`${clock.currentTimeMillisUnsafe()} ${line}`))
 
     const add = Effect.gen(function* () {
       const name = `r${++names}`
@@ -45,17 +45,17 @@ const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
         history.push(`${name} leads`)
         for (const other of others()) violations.push(`${name} begins while ${other.name} may write`)
       }
-      const drainMillis = yield* Random.nextIntBetween(0, 4000)
+      const drainMillis = yield* Random.nextIntBetween(0, 4000, { halfOpen: true })
       replicas.push(yield* Replica.start(server, name, { began, drainMillis }))
     })
     const pick = <A>(from: ReadonlyArray<A>) =>
-      Effect.map(Random.nextIntBetween(0, from.length), (index) => from[index] as A)
+      Effect.map(Random.nextIntBetween(0, from.length, { halfOpen: true }), (index) => from[index] as A)
     const remove = (replica: Replica.Replica) => Effect.sync(() => replicas.splice(replicas.indexOf(replica), 1))
 
     yield* Effect.replicateEffect(add, 3)
     for (let step = 0; step < steps; step++) {
       const replica = yield* pick(replicas)
-      const dice = yield* Random.nextIntBetween(0, 100)
+      const dice = yield* Random.nextIntBetween(0, 100, { halfOpen: true })
       if (dice < 45) {
         replica.line.condition = yield* pick(conditions)
         yield* note(`${replica.name} is ${replica.line.condition}`)
@@ -73,20 +73,22 @@ const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
         yield* remove(replica)
         yield* add
       } else if (dice < 70) {
-        replica.skew = yield* Random.nextIntBetween(-7_200_000, 7_200_000)
+        replica.skew = yield* Random.nextIntBetween(-7_200_000, 7_200_000, { halfOpen: true })
       } else if (dice < 85) {
         const [what, fault] = yield* pick(faults)
-        server.faults.on({ ...what, kind: Lease }, fault, { times: yield* Random.nextIntBetween(1, 6) })
+        server.faults.on({ ...what, kind: Lease }, fault, {
+          times: yield* Random.nextIntBetween(1, 6, { halfOpen: true })
+        })
         yield* note(`${what.verb ?? "every request"} fails: ${JSON.stringify(fault)}`)
       } else if (dice < 90 && Replica.holder(server) !== undefined) {
         server.change(Lease, "homeostat", { metadata: { labels: { touched: String(step) } } })
       }
-      yield* pass(yield* Random.nextIntBetween(0, 7000))
+      yield* pass(yield* Random.nextIntBetween(0, 7000, { halfOpen: true }))
     }
     for (const replica of replicas) replica.line.condition = "up"
     yield* pass(60_000)
     return { violations, history, terms, leaders: replicas.filter((replica) => replica.leads()).length }
-  }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
+  }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
 
 /** The number of schedules; `SCHEDULES=1000 bun test …` runs more. */
 const schedules = Number(process.env.SCHEDULES ?? 25)
@@ -101,7 +103,7 @@ describe("For any history of replicas, connections, clocks and the server,", () 
           const { pass, within } = VirtualTime.make()
           const { history, leaders, terms, violations } = yield* play(40, pass).pipe(
             within,
-            Effect.withRandom(Random.make(Seed.current() + schedule))
+            Random.withSeed(Seed.current() + schedule)
           )
           expect({ violations, leaders, history: violations.length > 0 || leaders !== 1 ? history : [] }).toEqual({
             violations: [],

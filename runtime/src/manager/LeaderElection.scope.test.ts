@@ -2,7 +2,7 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import { capture, settle } from "../controller/World.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"

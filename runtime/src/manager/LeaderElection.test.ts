@@ -1,17 +1,18 @@
 import { describe, expect, test } from "bun:test"
 import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
-import * as TestClock from "effect/TestClock"
+import * as Result from "effect/Result"
+import * as TestClock from "effect/testing/TestClock"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import type { Request } from "../client/Request.ts"
 import * as Transport from "../client/Transport.ts"
 import { capture, ended, settle } from "../controller/World.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
+import * as RandomFixture from "../resource/Random.fixture.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 import * as Replica from "./Replica.fixture.ts"
 
@@ -144,19 +145,21 @@ const behindProxy = (
   proxy: { replaces?: Request["method"] | undefined; readonly passes: boolean }
 ) => ({
   ...server,
-  transport: Layer.map(server.transport, (context) => {
-    const { send, ...rest } = Context.get(context, Transport.Transport)
-    const page = { status: 200, headers: new Headers(), body: '{"message":"maintenance"}' }
-    return Context.make(Transport.Transport, {
-      ...rest,
-      send: (request) =>
-        request.method !== proxy.replaces || !request.path.includes("/leases")
-          ? send(request)
-          : proxy.passes
-            ? Effect.as(send(request), page)
-            : Effect.succeed(page)
+  transport: Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, ({ send, ...rest }) => {
+      const page = { status: 200, headers: new Headers(), body: '{"message":"maintenance"}' }
+      return Transport.Transport.of({
+        ...rest,
+        send: (request) =>
+          request.method !== proxy.replaces || !request.path.includes("/leases")
+            ? send(request)
+            : proxy.passes
+              ? Effect.as(send(request), page)
+              : Effect.succeed(page)
+      })
     })
-  })
+  ).pipe(Layer.provide(server.transport))
 })
 
 describe("A proxy that answers for the API server", () => {
@@ -357,15 +360,15 @@ describe("A disconnected leader", () => {
       yield* pass("9999 millis")
       expect(a.mayWrite()).toBe(true)
       // Moves the clock, and checks before any timer fires.
-      const asked = yield* Effect.fork(
-        Effect.zipRight(
+      const asked = yield* Effect.forkChild(
+        Effect.andThen(
           Effect.sleep("1 millis"),
           Effect.sync(() => a.mayWrite())
         )
       )
-      yield* Effect.yieldNow()
+      yield* Effect.yieldNow
       yield* pass("1 millis")
-      expect(yield* asked.await).toMatchObject({ value: false })
+      expect(yield* Fiber.join(asked)).toBe(false)
     })
   )
 
@@ -553,7 +556,7 @@ describe("A standby", () => {
       const server = yield* Cluster.make()
       server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "" } })
       server.faults.on({ verb: "update", kind: Lease }, Faults.conflict, { times: 50 })
-      const a = yield* Effect.withRandom(Replica.start(server, "a"), Random.fixed([0]))
+      const a = yield* Effect.provideService(Replica.start(server, "a"), Random.Random, RandomFixture.fixed(0))
       const claims = () => server.writes().length
       yield* settle
       expect(claims()).toBe(2)
@@ -676,8 +679,8 @@ describe("The settings", () => {
   for (const [settings, problem] of table) {
     test(`${JSON.stringify(settings)} are ${problem === undefined ? "valid" : "rejected"}`, () => {
       const made = make(settings)
-      if (problem === undefined) expect(Either.isRight(made)).toBe(true)
-      else expect(Either.getOrThrow(Either.flip(made)).message).toStartWith(problem)
+      if (problem === undefined) expect(Result.isSuccess(made)).toBe(true)
+      else expect(Result.getOrThrow(Result.flip(made)).message).toStartWith(problem)
     })
   }
 

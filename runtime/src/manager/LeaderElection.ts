@@ -19,12 +19,13 @@
  *
  * Needs the permissions of `LeaseLock`, and those to create and patch Events in the namespace of the Lease.
  */
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import type { ApiError } from "../client/ApiError.ts"
 import { Client } from "../client/Client.ts"
@@ -47,11 +48,11 @@ export interface Settings {
   /** Unique per process, also within one pod: see {@link identityOf}. */
   readonly identity: string
   /** How long others wait for a holder that does not renew. Default 15 seconds. The Lease has it in whole seconds, rounded up. */
-  readonly leaseDuration?: Duration.DurationInput | undefined
+  readonly leaseDuration?: Duration.Input | undefined
   /** How long a leader continues without a successful renewal. Default 10 seconds. */
-  readonly renewDeadline?: Duration.DurationInput | undefined
+  readonly renewDeadline?: Duration.Input | undefined
   /** The interval between renewals. Default 2 seconds. */
-  readonly retryPeriod?: Duration.DurationInput | undefined
+  readonly retryPeriod?: Duration.Input | undefined
   /**
    * The scope of the leader's work, which the Lease records. A candidate never acquires a Lease whose last holder had no objects in
    * common with the candidate. Default: any Lease.
@@ -120,24 +121,24 @@ export interface Times {
  */
 export const timesOf = (
   settings: Pick<Settings, "leaseDuration" | "renewDeadline" | "retryPeriod">
-): Either.Either<Times, InvalidSettings> => {
-  const lease = Duration.decode(settings.leaseDuration ?? "15 seconds")
-  const renew = Duration.decode(settings.renewDeadline ?? "10 seconds")
-  const retry = Duration.decode(settings.retryPeriod ?? "2 seconds")
+): Result.Result<Times, InvalidSettings> => {
+  const lease = Duration.fromInputUnsafe(settings.leaseDuration ?? "15 seconds")
+  const renew = Duration.fromInputUnsafe(settings.renewDeadline ?? "10 seconds")
+  const retry = Duration.fromInputUnsafe(settings.retryPeriod ?? "2 seconds")
   const is = (flag: string, duration: Duration.Duration) => `--${flag} (${Duration.format(duration)})`
-  const wrong = (message: string) => Either.left(new InvalidSettings({ message }))
+  const wrong = (message: string) => Result.fail(new InvalidSettings({ message }))
   if (Duration.toMillis(retry) <= 0) return wrong(`${is("leader-elect-retry-period", retry)} must be longer than 0`)
-  if (Duration.lessThanOrEqualTo(renew, Duration.times(retry, jitter))) {
+  if (Duration.isLessThanOrEqualTo(renew, Duration.times(retry, jitter))) {
     return wrong(
       `${is("leader-elect-renew-deadline", renew)} must be longer than ${jitter} times ${is("leader-elect-retry-period", retry)}, or one late renewal ends a leadership`
     )
   }
-  if (Duration.lessThanOrEqualTo(lease, renew)) {
+  if (Duration.isLessThanOrEqualTo(lease, renew)) {
     return wrong(
       `${is("leader-elect-lease-duration", lease)} must be longer than ${is("leader-elect-renew-deadline", renew)}, or a second leader could start before the first has stopped`
     )
   }
-  return Either.right({
+  return Result.succeed({
     leaseDurationMillis: Duration.toMillis(lease),
     renewDeadlineMillis: Duration.toMillis(renew),
     retryPeriodMillis: Duration.toMillis(retry)
@@ -150,11 +151,11 @@ export const timesOf = (
  * @example
  * ```ts
  * const election = LeaderElection.make({ namespace: "sites", name: "sites", identity: "sites-0" })
- * const manager = Effect.flatMap(election, (leaderElection) => Manager.launch([controller], { leaderElection }))
+ * const manager = Effect.flatMap(Effect.fromResult(election), (leaderElection) => Manager.launch([controller], { leaderElection }))
  * ```
  */
-export const make = (settings: Settings): Either.Either<LeaderElection, InvalidSettings> =>
-  Either.map(timesOf(settings), (times) => elect(settings, times))
+export const make = (settings: Settings): Result.Result<LeaderElection, InvalidSettings> =>
+  Result.map(timesOf(settings), (times) => elect(settings, times))
 
 const elect = ({ identity, name, namespace, scope }: Settings, times: Times): LeaderElection => {
   const lease = `${namespace}/${name}`
@@ -167,7 +168,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
       const status = registry.gauge(Metric.leaderElectionMasterStatus, { name })
       const slowPaths = registry.counter(Metric.leaderElectionSlowpath, { name })
       const renewals = registry.histogram(Metric.leaseRenewDuration, { name })
-      const lock = LeaseLock.make(yield* Client, { identity, name, namespace, scope, ...times }, yield* Effect.clock)
+      const lock = LeaseLock.make(yield* Client, { identity, name, namespace, scope, ...times }, yield* Clock.Clock)
 
       /** The current problems; each is logged once until it is fixed. */
       const problems = new Map<string, string>()
@@ -234,7 +235,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
           yield* Effect.logInfo(`Leading, with the Lease ${lease}, as ${identity}`)
           yield* move(true)
           const lost = Effect.tap(leadership.lost, (reason) =>
-            Effect.zipRight(Effect.logWarning(`No longer leading: ${reason}. Standing by`), move(false))
+            Effect.andThen(Effect.logWarning(`No longer leading: ${reason}. Standing by`), move(false))
           )
           const drained = yield* Effect.raceFirst(
             Effect.asSome(lead(leadership.permit)),

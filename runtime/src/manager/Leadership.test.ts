@@ -2,7 +2,7 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Leadership from "./Leadership.ts"
 import type { LeaseLock } from "./LeaseLock.ts"
 import { nothing } from "./LeaseRecord.ts"
@@ -35,7 +35,7 @@ describe("A leadership", () => {
         0,
         { renewed: () => Effect.void, failed: () => Effect.void, surprised: Effect.void }
       )
-      const lost = yield* Effect.fork(leadership.lost)
+      const lost = yield* Effect.forkChild(leadership.lost)
       expect(leadership.permit.permits()).toBe(true)
       yield* TestClock.adjust("2 seconds")
       expect(leadership.permit.permits()).toBe(false)

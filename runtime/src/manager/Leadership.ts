@@ -67,7 +67,7 @@ export const make = (
     const first = yield* lock.claim
     if (first !== undefined) return first
     // Another client changed, emptied or deleted the Lease. While no other process holds it, this leader may rewrite it.
-    yield* Effect.zipRight(reports.surprised, lock.look)
+    yield* Effect.andThen(reports.surprised, lock.look)
     return newHolder() === undefined ? yield* lock.claim : undefined
   })
 
@@ -77,14 +77,14 @@ export const make = (
     // After the end, a renewal does not extend this leadership.
     while (!isOver()) {
       begun = lock.now()
-      const renewal = yield* Effect.either(renew)
+      const renewal = yield* Effect.result(renew)
       const holder = newHolder()
       if (holder !== undefined) return `${holder} holds the Lease`
-      if (renewal._tag === "Left") yield* reports.failed(renewal.left)
-      else if (renewal.right !== undefined && !isOver()) {
-        endsAt = renewal.right + renewDeadlineMillis
+      if (renewal._tag === "Failure") yield* reports.failed(renewal.failure)
+      else if (renewal.success !== undefined && !isOver()) {
+        endsAt = renewal.success + renewDeadlineMillis
         endsAtWall = lock.claimedAtWall() + renewDeadlineMillis
-        yield* reports.renewed(lock.now() - renewal.right)
+        yield* reports.renewed(lock.now() - renewal.success)
       }
       yield* sleepUntil(begun + retryPeriodMillis)
     }
@@ -106,13 +106,13 @@ export const make = (
       until: () => (isOver() ? 0 : endsAt)
     },
     lost: Effect.raceFirst(expiry, renewals).pipe(
-      Effect.catchAllDefect((defect) =>
+      Effect.catchDefect((defect) =>
         Effect.as(
           Effect.logError("Renewing the Lease failed unexpectedly", Cause.die(defect)),
           "it could not go on renewing the Lease"
         )
       ),
-      Effect.zipLeft(end)
+      Effect.tap(end)
     ),
     end
   }

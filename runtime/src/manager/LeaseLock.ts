@@ -5,9 +5,8 @@
  * Needs the permissions to get, create, update and watch `leases` of `coordination.k8s.io` in the namespace of the Lease.
  */
 import type * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as ApiError from "../client/ApiError.ts"
 import type { Client } from "../client/Client.ts"
 import type * as Watch from "../client/Watch.ts"
@@ -71,7 +70,7 @@ const isWithoutEffect = (error: ApiError.ApiError): boolean =>
 
 /** A lock on the Lease of a candidate. */
 export const make = (
-  client: Context.Tag.Service<Client>,
+  client: Client["Service"],
   candidate: LeaseRecord.Candidate & { readonly renewDeadlineMillis: number },
   clock: Clock.Clock
 ): LeaseLock => {
@@ -80,7 +79,7 @@ export const make = (
   const request = { retry: false, timeoutMillis }
   const key = { namespace, name }
   const now = () => Time.monotonic(clock)
-  const wall = () => clock.unsafeCurrentTimeMillis()
+  const wall = () => clock.currentTimeMillisUnsafe()
   let observed = LeaseRecord.nothing
   let mayBeOurs = false
   let claimedAt = 0
@@ -159,7 +158,7 @@ export const make = (
         for (const event of yield* connection.next) {
           if (event.type === "BOOKMARK") continue
           if (event.type === "ERROR") return yield* event.error
-          see(event.type === "DELETED" ? undefined : Either.getOrUndefined(Lease.decode(event.object)))
+          see(event.type === "DELETED" ? undefined : Result.getOrUndefined(Lease.decode(event.object)))
           onChange()
         }
       }

@@ -3,12 +3,12 @@ import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import { FiberRuntimeMetrics } from "effect/Metric"
+import * as EffectResult from "effect/Result"
 import * as Scope from "effect/Scope"
-import * as Supervisor from "effect/Supervisor"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Controller from "../controller/Controller.ts"
@@ -37,26 +37,27 @@ const start = <R extends Manager.Runtime>(
 ) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
-    const fibers = yield* Supervisor.track
+    let alive = 0
+    const fibers = { recordFiberStart: () => void alive++, recordFiberEnd: () => void alive-- }
     const layer = Layer.provide(Manager.layer({ instance: "pod-1", namespaces }), server.transport)
     const leaderElection =
-      identity === undefined ? undefined : Either.getOrThrow(LeaderElection.make({ ...Replica.place, identity }))
+      identity === undefined ? undefined : EffectResult.getOrThrow(LeaderElection.make({ ...Replica.place, identity }))
     const running = Effect.gen(function* () {
       const services = yield* Layer.buildWithScope(layer, scope)
       // The services of a manager are all that the controllers of these tests need.
       const typed = controllers as ReadonlyArray<Controller.Controller<Manager.Runtime>>
       return yield* Manager.start(typed, { gracePeriod: 0, ...settings, leaderElection }).pipe(
         Effect.provide(services),
-        Scope.extend(scope)
+        Scope.provide(scope)
       )
     })
-    const runners = yield* running.pipe(Effect.provide(capture([])), Effect.supervised(fibers))
+    const runners = yield* running.pipe(Effect.provide(capture([])), Effect.provideService(FiberRuntimeMetrics, fibers))
     yield* settle
     return {
       runners,
       /** The number of its live fibers. */
-      alive: Effect.map(fibers.value, (all) => all.length),
-      stop: Effect.fork(Scope.close(scope, Exit.void))
+      alive: () => alive,
+      stop: Effect.forkChild(Scope.close(scope, Exit.void))
     }
   })
 
@@ -140,7 +141,7 @@ describe("A leader", () => {
       timeout: "10 minutes",
       reconcile: () =>
         Effect.sleep("1 minute").pipe(
-          Effect.zipRight(Effect.sync(() => void ends.push("finished"))),
+          Effect.andThen(Effect.sync(() => void ends.push("finished"))),
           Effect.onInterrupt(() => Effect.sync(() => void ends.push("interrupted"))),
           Effect.as(Result.done)
         )
@@ -198,14 +199,14 @@ describe("A manager that stops", () => {
         identity: "one",
         gracePeriod: "1 second"
       })
-      expect(yield* manager.alive).toBeGreaterThan(0)
+      expect(manager.alive()).toBeGreaterThan(0)
       const stopping = yield* manager.stop
       yield* pass("2900 millis")
       expect(yield* ended(stopping)).toBe(false)
       yield* pass("200 millis")
       expect(yield* ended(stopping)).toBe(true)
       expect(server.faults.watches()).toBe(0)
-      expect(yield* manager.alive).toBe(0)
+      expect(manager.alive()).toBe(0)
     })
   )
 
@@ -228,12 +229,12 @@ describe("A manager that stops", () => {
         yield* pass("1 minute")
         expect(manager.runners[0]?.informers[0]?.state().synced).toBe(false)
         expect(server.faults.watches()).toBe(1)
-        expect(yield* manager.alive).toBeGreaterThan(0)
+        expect(manager.alive()).toBeGreaterThan(0)
         const stopping = yield* manager.stop
         yield* settle
         expect(yield* ended(stopping)).toBe(true)
         expect(server.faults.watches()).toBe(0)
-        expect(yield* manager.alive).toBe(0)
+        expect(manager.alive()).toBe(0)
       })
     )
   }
@@ -277,7 +278,7 @@ describe("A manager that stops", () => {
       yield* Manager.start([Controller.make("widgets", { for: Widget, reconcile })]).pipe(
         Effect.provide(services),
         Effect.provide(capture([])),
-        Scope.extend(scope),
+        Scope.provide(scope),
         Effect.exit
       )
       yield* pass("1 minute")
@@ -311,9 +312,10 @@ describe("A forbidden kind", () => {
       yield* pass("1 minute")
       const unready = Effect.map(
         Effect.forEach(checks, ([name, check]) =>
-          Effect.map(Effect.either(Health.effectOf(check)), (result) => ({ name, result }))
+          Effect.map(Effect.result(Health.effectOf(check)), (result) => ({ name, result }))
         ),
-        (results) => results.flatMap(({ name, result }) => (Either.isLeft(result) ? [`${name}: ${result.left}`] : []))
+        (results) =>
+          results.flatMap(({ name, result }) => (EffectResult.isFailure(result) ? [`${name}: ${result.failure}`] : []))
       )
       expect([...checks.keys()]).toEqual(["cache-widgets.example.com", "cache-configmaps"])
       expect(yield* unready).toEqual([
@@ -366,7 +368,7 @@ describe("The name of a controller", () => {
       const make = ({ reconcile }: ReturnType<typeof done>) => Controller.make("widgets", { for: Widget, reconcile })
       const [one, two, three] = counters.map(make)
       if (one === undefined || two === undefined || three === undefined)
-        return yield* Effect.dieMessage("there are three")
+        return yield* Effect.die(new Error("there are three"))
       const first = yield* start(server, [one])
       const second = yield* start(server, [two])
       yield* first.stop
@@ -382,7 +384,7 @@ describe("The name of a controller", () => {
 describe("Two clusters", () => {
   effect("have one manager each in a process, and a reconcile can use the client of the other cluster", () =>
     Effect.gen(function* () {
-      class Other extends Context.Tag("test/Other")<Other, Context.Tag.Service<typeof Client.Client>>() {}
+      class Other extends Context.Service<Other, Client.Client["Service"]>()("test/Other") {}
       const [here, there] = [yield* Cluster.make(), yield* Cluster.make()]
       here.put(Widget, widget("a"))
       there.put(Widget, widget("b"))
@@ -393,8 +395,9 @@ describe("Two clusters", () => {
             other.create(ConfigMap, { metadata: { namespace: "default", name: metadata.name } })
           ).pipe(Effect.as(Result.done))
       })
-      const other = Layer.map(Layer.provide(Client.layer({ userAgent: "test" }), there.transport), (context) =>
-        Context.make(Other, Context.get(context, Client.Client))
+      const other = Layer.effect(Other, Client.Client).pipe(
+        Layer.provide(Client.layer({ userAgent: "test" })),
+        Layer.provide(there.transport)
       )
       const { names, reconcile } = done()
       const scope = yield* Effect.scope
@@ -404,7 +407,7 @@ describe("Two clusters", () => {
       yield* Manager.start([copier], { gracePeriod: 0 }).pipe(
         Effect.provide(services),
         Effect.provide(capture([])),
-        Scope.extend(scope)
+        Scope.provide(scope)
       )
       yield* start(there, [Controller.make("widgets", { for: Widget, reconcile })])
       expect(there.get(ConfigMap, "a")).toBeDefined()

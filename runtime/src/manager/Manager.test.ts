@@ -1,13 +1,13 @@
 import { describe, expect } from "bun:test"
 import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
-import type * as Clock from "effect/Clock"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../client/Client.ts"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Fence from "../client/Fence.ts"
@@ -38,18 +38,18 @@ const start = <R extends Manager.Runtime>(
       Layer.provide(server.transport),
       Layer.provideMerge(capture(logs))
     )
-    const clocked = Effect.withClock(clock ?? (yield* Effect.clock))
+    const clocked = Effect.provideService(Clock.Clock, clock ?? (yield* Clock.Clock))
     const services = yield* clocked(Layer.buildWithScope(layer, scope))
     // The services of a manager are all that the controllers of these tests need.
     const running = Manager.start(controllers as ReadonlyArray<Controller.Controller<Manager.Runtime>>, settings)
     const runners = yield* running.pipe(
       Effect.provide(services),
       Effect.provide(capture(logs)),
-      Scope.extend(scope),
+      Scope.provide(scope),
       clocked
     )
     yield* settle
-    return { logs, runners, stop: Effect.fork(Scope.close(scope, Exit.void)) }
+    return { logs, runners, stop: Effect.forkChild(Scope.close(scope, Exit.void)) }
   })
 
 const done = () => counted(() => Effect.succeed(Result.done))
@@ -80,9 +80,9 @@ effect("A manager is not alive while its leader waits too long for reconciles of
       state: () => ({ leading: true, holder: undefined }),
       run: (lead, stop) =>
         Effect.raceFirst(lead(Fence.open), Deferred.await(lost)).pipe(
-          Effect.zipRight(Deferred.await(won)),
-          Effect.zipRight(Effect.raceFirst(lead(Fence.open), Deferred.await(lostAgain))),
-          Effect.zipRight(Deferred.await(stop))
+          Effect.andThen(Deferred.await(won)),
+          Effect.andThen(Effect.raceFirst(lead(Fence.open), Deferred.await(lostAgain))),
+          Effect.andThen(Deferred.await(stop))
         )
     }
     const stuck = Controller.make("stuck", { for: Widget, reconcile: () => Effect.uninterruptible(Effect.never) })
@@ -116,12 +116,12 @@ effect("A manager runs the work of the leader only while it leads, and fences it
       state: () => ({ leading: true, holder: undefined }),
       run: (lead, stop) =>
         Deferred.await(won).pipe(
-          Effect.zipRight(Effect.raceFirst(lead({ permits: () => true, reason: "leads" }), Deferred.await(lost))),
-          Effect.zipRight(Deferred.await(stop))
+          Effect.andThen(Effect.raceFirst(lead({ permits: () => true, reason: "leads" }), Deferred.await(lost))),
+          Effect.andThen(Deferred.await(stop))
         )
     }
     const whileLeading = Effect.flatMap(Fence.Fence, ({ reason }) => Effect.sync(() => events.push(reason))).pipe(
-      Effect.zipRight(Effect.never),
+      Effect.andThen(Effect.never),
       Effect.ensuring(Effect.sync(() => events.push("ends")))
     )
     const { stop } = yield* start(yield* Cluster.make(), [], { leaderElection, whileLeading })
@@ -151,7 +151,7 @@ effect("A manager is not alive after its controllers died", () =>
       identity: "me",
       lease: { namespace: "default", name: "test" },
       state: () => ({ leading: false, holder: undefined }),
-      run: () => Effect.zipRight(Deferred.await(begin), Effect.dieMessage("boom"))
+      run: () => Effect.andThen(Deferred.await(begin), Effect.die(new Error("boom")))
     }
     const manager = start(yield* Cluster.make(), [], { leaderElection })
     const { logs, stop } = yield* Effect.provideService(manager, Health.Health, health)
@@ -179,7 +179,7 @@ describe("The controllers of one manager", () => {
             Effect.as(
               Effect.sync(() => busy[name]++),
               Result.done
-            ).pipe(Effect.zipLeft(Effect.sleep("1 second")))
+            ).pipe(Effect.tap(Effect.sleep("1 second")))
         })
       const workers = { one: 1, two: 2 }
       const { stop } = yield* start(server, [make("one"), make("two"), make("three")], { workers })
@@ -265,7 +265,7 @@ describe("A manager that stops", () => {
       reconcile: (owner) =>
         EventRecorder.record({ regarding: owner, type: "Normal", reason: "Done", note: `${name} is done` }).pipe(
           Effect.delay("200 millis"),
-          Effect.zipRight(Effect.sync(() => void ends.push(name))),
+          Effect.andThen(Effect.sync(() => void ends.push(name))),
           Effect.onInterrupt(() => Effect.sync(() => void ends.push(`${name} interrupted`))),
           Effect.as(Result.done)
         )

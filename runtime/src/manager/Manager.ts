@@ -11,7 +11,7 @@
  * after its interruption, the manager does not wait longer. It then lets the Lease expire, because no fence can hold back effects
  * outside the cluster.
  */
-import * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -68,7 +68,7 @@ export const layer = (options: {
   readonly metrics?: Metrics.Registry | undefined
 }): Layer.Layer<Runtime, never, Transport> =>
   // One layer, because composing layers takes longer than building the services.
-  Layer.scopedContext(
+  Layer.effectContext(
     Effect.gen(function* () {
       const made = yield* Client.make({ userAgent: options.userAgent })
       const client = options.contact === undefined ? made : options.contact.client(made)
@@ -103,9 +103,9 @@ export interface Settings {
    * Each object is reconciled at least once in this period, even without changes; 0: never. Default 10 hours. The manager spreads the
    * objects over it.
    */
-  readonly syncPeriod?: Duration.DurationInput | undefined
+  readonly syncPeriod?: Duration.Input | undefined
   /** How long reconciles in progress may continue on shutdown, before they are interrupted. Default 30 seconds. */
-  readonly gracePeriod?: Duration.DurationInput | undefined
+  readonly gracePeriod?: Duration.Input | undefined
   /** Elects the replica that runs the leader-elected controllers. Without it, every replica runs all controllers. */
   readonly leaderElection?: LeaderElection | undefined
   /** Work besides the controllers that one replica alone may do. It runs while this process leads, or always without an election. */
@@ -138,7 +138,7 @@ export const start = <R>(
     const twin = controllers.find(({ name }, at) => controllers.findIndex((other) => other.name === name) < at)
     if (twin !== undefined) {
       // Logs, metrics, flags and field managers use the name.
-      return yield* Effect.dieMessage(`two controllers are named ${twin.name}: give one of them another name`)
+      return yield* Effect.die(new Error(`two controllers are named ${twin.name}: give one of them another name`))
     }
     const shared = controllers.flatMap(({ finalizers, name, resource }, at) =>
       controllers.slice(0, at).flatMap((other) => {
@@ -150,8 +150,8 @@ export const start = <R>(
       })
     )
     if (shared[0] !== undefined) {
-      return yield* Effect.dieMessage(
-        `${shared[0]} (each needs its own: the first clean-up to finish would let the object go)`
+      return yield* Effect.die(
+        new Error(`${shared[0]} (each needs its own: the first clean-up to finish would let the object go)`)
       )
     }
     const { flush } = yield* EventRecorder.EventRecorder
@@ -191,24 +191,25 @@ export const start = <R>(
     yield* WhyPage.serve(controllers, runners, leaderElection, settings.admissions)
     yield* RecordingsPage.serve(ring, settings.recordings?.program)
     yield* Collection.afterFirstPass(runners)
-    const expire = Effect.map(Effect.clock, (clock) => {
-      const now = clock.unsafeCurrentTimeMillis()
+    const expire = Effect.map(Clock.Clock, (clock) => {
+      const now = clock.currentTimeMillisUnsafe()
       for (const { journal } of runners) journal.expire(now)
     })
     yield* Effect.forkScoped(Effect.forever(Effect.delay(expire, "1 minute")))
-    yield* Effect.zipRight(CacheReadiness.register, health.started)
+    yield* Effect.andThen(CacheReadiness.register, health.started)
     /** In parallel, also the draining, because the grace period is that of the process. */
     const lead = (some: ReadonlyArray<Runner.Prepared<R>>, others: Effect.Effect<never>) => (permit: Fence.Permit) =>
       Effect.forEach(some, (runner) => runner.lead(permit, Deferred.await(stopping)), {
         concurrency: "unbounded"
       }).pipe(
         // A leader without controllers keeps its leadership.
-        Effect.zipLeft(Deferred.await(stopping)),
+        Effect.tap(Deferred.await(stopping)),
         Effect.map((drained) => drained.every((isDrained) => isDrained)),
         Effect.raceFirst(Fence.within(others, permit))
       )
     const isElected = (runner: Runner.Prepared<R>) => leaderElection !== undefined && runner.leaderElected
-    const [everywhere, elected] = Arr.partition(runners, isElected)
+    const elected = runners.filter(isElected)
+    const everywhere = runners.filter((runner) => !isElected(runner))
     const standBy = Effect.forEach(elected, (runner) => runner.standBy, { concurrency: "unbounded" })
     const work = Effect.all(
       [
@@ -217,14 +218,14 @@ export const start = <R>(
           ? Effect.void
           : leaderElection
               // Writes the last Events of the leader while it still leads.
-              .run((permit) => Effect.zipLeft(lead(elected, whileLeading)(permit), flush), stopping)
-              .pipe(Effect.raceFirst(Effect.zipRight(standBy, Effect.never)))
+              .run((permit) => Effect.tap(lead(elected, whileLeading)(permit), flush), stopping)
+              .pipe(Effect.raceFirst(Effect.andThen(standBy, Effect.never)))
       ],
       { concurrency: "unbounded", discard: true }
     )
     yield* Effect.acquireRelease(
       work.pipe(
-        Effect.tapErrorCause((cause) => {
+        Effect.tapCause((cause) => {
           died = true
           return Effect.logFatal("Internal error: the controllers stopped unexpectedly", cause)
         }),
@@ -233,10 +234,7 @@ export const start = <R>(
         Effect.forkScoped
       ),
       (fiber) =>
-        health.shutDown.pipe(
-          Effect.zipRight(Deferred.succeed(stopping, undefined)),
-          Effect.zipRight(Fiber.await(fiber))
-        )
+        health.shutDown.pipe(Effect.andThen(Deferred.succeed(stopping, undefined)), Effect.andThen(Fiber.await(fiber)))
     )
     return runners
   })

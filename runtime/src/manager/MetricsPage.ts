@@ -89,7 +89,7 @@ export const serve = (
             })
           ))
         next.set(name, shared)
-        yield* Effect.yieldNow()
+        yield* Effect.yieldNow
         const { body, headers } = yield* shared
         return new Response(body, { headers })
       })

@@ -174,15 +174,15 @@ const verbs: ReadonlyArray<string> = ["get", "list", "watch", "create", "update"
 const placeOf = (verb: string): number => (verbs.includes(verb) ? verbs.indexOf(verb) : verbs.length)
 
 /** The order of verbs in rules: the request verbs, and then the others alphabetically. */
-export const byVerb: Order.Order<string> = Order.combine(Order.mapInput(Order.number, placeOf), Order.string)
+export const byVerb: Order.Order<string> = Order.combine(Order.mapInput(Order.Number, placeOf), Order.String)
 
 const order: Order.Order<Permission> = Order.combineAll([
-  Order.mapInput(Order.string, ({ namespace }: Permission) => namespace ?? ""),
-  Order.mapInput(Order.string, ({ group }: Permission) => group),
-  Order.mapInput(Order.string, ({ resource }: Permission) => resource),
-  Order.mapInput(Order.string, ({ subresource }: Permission) => subresource ?? ""),
+  Order.mapInput(Order.String, ({ namespace }: Permission) => namespace ?? ""),
+  Order.mapInput(Order.String, ({ group }: Permission) => group),
+  Order.mapInput(Order.String, ({ resource }: Permission) => resource),
+  Order.mapInput(Order.String, ({ subresource }: Permission) => subresource ?? ""),
   Order.mapInput(byVerb, ({ verb }: Permission) => verb),
-  Order.mapInput(Order.string, ({ name }: Permission) => name ?? "")
+  Order.mapInput(Order.String, ({ name }: Permission) => name ?? "")
 ])
 
 /** The same text for the same permission in the same place, for all controllers that need it. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Client from "../client/Client.ts"
@@ -80,7 +79,7 @@ const reviewer = (
     server: "https://server.test",
     send,
     open: () => Effect.never
-  } satisfies Context.Tag.Service<Transport.Transport>)
+  } satisfies Transport.Transport["Service"])
   return { asked, askedRules, client: Client.layer().pipe(Layer.provide(transport)) }
 }
 

@@ -118,9 +118,9 @@ const reviewEach = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findi
       (same) =>
         same.length === 1
           ? noteAll(same)
-          : Effect.unlessEffect(
-              noteAll(same),
-              Effect.orElseSucceed(ask({ ...same[0], namespace: undefined }), () => false)
+          : Effect.flatMap(
+              Effect.orElseSucceed(ask({ ...same[0], namespace: undefined }), () => false),
+              (granted) => (granted ? Effect.void : noteAll(same))
             ),
       { concurrency, discard: true }
     ).pipe(Effect.map(() => ({ missing: permissions.filter((permission) => missing.has(permission)), unanswered })))
@@ -130,8 +130,9 @@ const reviewEach = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findi
 const alike = (permissions: ReadonlyArray<Permission>) =>
   Object.values(Arr.groupBy(permissions, (permission) => keyOf({ ...permission, namespace: undefined }))).flatMap(
     (some) => {
-      const [wide, placed] = Arr.partition(some, ({ namespace }) => namespace !== undefined)
-      return [...wide.map(Arr.of), ...(Arr.isNonEmptyArray(placed) ? [placed] : [])]
+      const wide = some.filter(({ namespace }) => namespace === undefined)
+      const placed = some.filter(({ namespace }) => namespace !== undefined)
+      return [...wide.map(Arr.of), ...(Arr.isArrayNonEmpty(placed) ? [placed] : [])]
     }
   )
 

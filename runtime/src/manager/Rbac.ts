@@ -72,14 +72,14 @@ const merge = (rules: ReadonlyArray<Rule>, field: "verbs" | "resources" | "resou
   groupBy(rules, (rule) => JSON.stringify({ ...rule, [field]: rule[field] === undefined ? undefined : [] })).map(
     (same) => {
       const values = [...new Set(same.flatMap((rule) => rule[field] ?? []))]
-      return { ...same[0], ...(same[0][field] === undefined ? {} : { [field]: values.sort(Order.string) }) }
+      return { ...same[0], ...(same[0][field] === undefined ? {} : { [field]: values.sort(Order.String) }) }
     }
   )
 
 const byText: Order.Order<Rule> = Order.combineAll([
-  Order.mapInput(Order.string, ({ apiGroups }: Rule) => apiGroups.join()),
-  Order.mapInput(Order.string, ({ resources }: Rule) => resources.join()),
-  Order.mapInput(Order.string, ({ resourceNames = [] }: Rule) => resourceNames.join())
+  Order.mapInput(Order.String, ({ apiGroups }: Rule) => apiGroups.join()),
+  Order.mapInput(Order.String, ({ resources }: Rule) => resources.join()),
+  Order.mapInput(Order.String, ({ resourceNames = [] }: Rule) => resourceNames.join())
 ])
 
 /** All roles of a manager with these controllers, each followed by its binding. */

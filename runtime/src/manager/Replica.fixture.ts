@@ -2,13 +2,13 @@
  * Replicas of a program that compete for one Lease, for the tests of elections. Each has its own connection to one API server in
  * memory, and its own wall clock. Tests can cut connections and set clocks.
  */
-import * as Context from "effect/Context"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
@@ -35,43 +35,45 @@ export interface Line {
 
 /** The server behind a connection. */
 export const over = (line: Line, { transport }: Cluster): Layer.Layer<Transport.Transport> =>
-  Layer.map(transport, (context) => {
-    const server = Context.get(context, Transport.Transport)
-    const lost = (request: Request, code: string) => Disconnect.make(infoOf(request), "memory", code)
-    const delay = (condition: Condition) =>
-      typeof condition === "number" ? Effect.sleep(Duration.millis(condition)) : Effect.void
+  Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (server) => {
+      const lost = (request: Request, code: string) => Disconnect.make(infoOf(request), "memory", code)
+      const delay = (condition: Condition) =>
+        typeof condition === "number" ? Effect.sleep(Duration.millis(condition)) : Effect.void
 
-    const out = <A, E, R>(request: Request, arrive: Effect.Effect<A, E, R>) =>
-      Effect.suspend((): Effect.Effect<A, E | ApiError.Transport, R> => {
-        const { condition } = line
-        if (condition === "silent") return Effect.never
-        if (condition === "refused") return Effect.fail(lost(request, "ECONNREFUSED"))
-        // A sent request arrives even after its sender has ended.
-        return typeof condition === "number"
-          ? Effect.disconnect(Effect.uninterruptible(Effect.zipRight(delay(condition), arrive)))
-          : arrive
-      })
-    const back = (request: Request) =>
-      Effect.suspend(() => {
-        const { condition } = line
-        if (condition === "refused") return Effect.fail(lost(request, "ECONNRESET"))
-        return condition === "silent" || condition === "deaf" ? Effect.never : delay(condition)
-      })
+      const out = <A, E, R>(request: Request, arrive: Effect.Effect<A, E, R>) =>
+        Effect.suspend((): Effect.Effect<A, E | ApiError.Transport, R> => {
+          const { condition } = line
+          if (condition === "silent") return Effect.never
+          if (condition === "refused") return Effect.fail(lost(request, "ECONNREFUSED"))
+          // A sent request arrives even after its sender has ended.
+          return typeof condition === "number"
+            ? Effect.flatMap(Effect.forkDetach(Effect.andThen(delay(condition), arrive)), Fiber.join)
+            : arrive
+        })
+      const back = (request: Request) =>
+        Effect.suspend(() => {
+          const { condition } = line
+          if (condition === "refused") return Effect.fail(lost(request, "ECONNRESET"))
+          return condition === "silent" || condition === "deaf" ? Effect.never : delay(condition)
+        })
 
-    return Context.make(Transport.Transport, {
-      server: "memory",
-      send: (request) =>
-        Transport.abortable(
-          request,
-          Effect.zipLeft(out(request, server.send({ ...request, abort: undefined })), back(request))
-        ),
-      open: (request) =>
-        Transport.abortable(request, out(request, Effect.void)).pipe(
-          Effect.zipRight(server.open(request)),
-          Effect.map((streaming) => ({ ...streaming, next: Effect.zipLeft(streaming.next, back(request)) }))
-        )
+      return Transport.Transport.of({
+        server: "memory",
+        send: (request) =>
+          Transport.abortable(
+            request,
+            Effect.tap(out(request, server.send({ ...request, abort: undefined })), back(request))
+          ),
+        open: (request) =>
+          Transport.abortable(request, out(request, Effect.void)).pipe(
+            Effect.andThen(server.open(request)),
+            Effect.map((streaming) => ({ ...streaming, next: Effect.tap(streaming.next, back(request)) }))
+          )
+      })
     })
-  })
+  ).pipe(Layer.provide(transport))
 
 /** A replica in an election. */
 export interface Replica {
@@ -88,7 +90,7 @@ export interface Replica {
   readonly notes: ReadonlyArray<string>
   readonly state: () => LeaderElection.State
   /** Begins the shutdown; the fiber ends with it. */
-  readonly stop: Effect.Effect<Fiber.RuntimeFiber<void>>
+  readonly stop: Effect.Effect<Fiber.Fiber<void>>
   /** Ends it like a killed process: its sent requests may still arrive. */
   readonly kill: Effect.Effect<void>
 }
@@ -130,7 +132,7 @@ export const start = (
       flush: Effect.void,
       dropped: () => 0
     })
-    const election = Either.getOrThrow(LeaderElection.make({ ...place, identity: name, ...settings }))
+    const election = Result.getOrThrow(LeaderElection.make({ ...place, identity: name, ...settings }))
     const stop = yield* Deferred.make<void>()
     const lead = (permit: Fence.Permit) =>
       Effect.suspend(() => {
@@ -139,7 +141,7 @@ export const start = (
         leads = true
         return Deferred.await(stop)
       }).pipe(
-        Effect.zipRight(Effect.sleep(Duration.millis(drainMillis))),
+        Effect.andThen(Effect.sleep(Duration.millis(drainMillis))),
         Effect.as(drains),
         Effect.ensuring(
           Effect.sync(() => {
@@ -147,7 +149,7 @@ export const start = (
           })
         )
       )
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     const replica: { -readonly [K in keyof Replica]: Replica[K] } = {
       name,
       line,
@@ -163,12 +165,15 @@ export const start = (
     const running = yield* election.run(lead, stop).pipe(
       Effect.provide(client),
       Effect.provideService(EventRecorder.EventRecorder, recorder),
-      Effect.withClock(WallClock.skewed(clock, () => replica.skew)),
-      Effect.tapErrorCause((cause) => Effect.logFatal("The election died", cause)),
+      Effect.provideService(
+        Clock.Clock,
+        WallClock.skewed(clock, () => replica.skew)
+      ),
+      Effect.tapCause((cause) => Effect.logFatal("The election died", cause)),
       Effect.forkScoped
     )
     replica.stop = Effect.as(Deferred.succeed(stop, undefined), running)
-    replica.kill = Effect.zipRight(
+    replica.kill = Effect.andThen(
       Effect.sync(() => {
         line.condition = "silent"
         permits.length = 0

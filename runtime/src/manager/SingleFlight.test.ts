@@ -3,7 +3,7 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as SingleFlight from "./SingleFlight.ts"
 
 const options: SingleFlight.Options = { concurrency: 2, waiting: 2, perSource: 3, sharing: 2 }
@@ -21,17 +21,17 @@ const world = Effect.gen(function* () {
         begun.push(key)
         return Deferred.await(answer)
       })
-      const asked = yield* Effect.either(flights.ask(key, source, question))
-      yield* Effect.yieldNow()
+      const asked = yield* Effect.result(flights.ask(key, source, question))
+      yield* Effect.yieldNow
       return asked
     })
   const answer = (key: string) =>
     Effect.gen(function* () {
       const deferred = answers.get(key)
       if (deferred !== undefined) yield* Deferred.succeed(deferred, `answer of ${key}`)
-      for (let turn = 0; turn < 10; turn++) yield* Effect.yieldNow()
+      for (let turn = 0; turn < 10; turn++) yield* Effect.yieldNow
     })
-  const isTaken = (key: string, source: string) => Effect.map(ask(key, source), Either.isRight)
+  const isTaken = (key: string, source: string) => Effect.map(ask(key, source), Result.isSuccess)
   return { answer, ask, begun, flights, isTaken }
 })
 
@@ -74,15 +74,15 @@ describe("SingleFlight", () => {
   effect("shares a request between a few callers with the same key, and repeats it later", () =>
     Effect.gen(function* () {
       const { answer, ask, begun, flights } = yield* world
-      const first = Either.getOrThrow(yield* ask("a", "one"))
+      const first = Result.getOrThrow(yield* ask("a", "one"))
       expect(flights.refuses("a", "two")).toBe(false)
-      const second = Either.getOrThrow(yield* ask("a", "two"))
+      const second = Result.getOrThrow(yield* ask("a", "two"))
       expect(flights.refuses("a", "three")).toBe(true)
-      expect(Either.flip(yield* ask("a", "three"))).toEqual(Either.right(SingleFlight.crowded))
+      expect(Result.flip(yield* ask("a", "three"))).toEqual(Result.succeed(SingleFlight.crowded))
       expect(begun).toEqual(["a"])
       yield* answer("a")
       expect([yield* first, yield* second]).toEqual(["answer of a", "answer of a"])
-      expect(Either.isRight(yield* ask("a", "three"))).toBe(true)
+      expect(Result.isSuccess(yield* ask("a", "three"))).toBe(true)
       expect(begun).toEqual(["a", "a"])
     }).pipe(Effect.scoped)
   )

@@ -5,7 +5,7 @@
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
+
 import type * as Scope from "effect/Scope"
 
 /** The queue is full: retry later. It has no stack, which would cost more than everything else in a flood. */
@@ -61,15 +61,14 @@ export const make = <A, E>(options: Options): Effect.Effect<SingleFlight<A, E>, 
     const start = (flight: Flight<A, E>): Effect.Effect<void> =>
       Effect.suspend(() => {
         underWay++
-        return Effect.intoDeferred(flight.question, flight.answer).pipe(
-          Effect.zipRight(
-            Effect.suspend(() => {
-              flights.delete(flight.key)
-              underWay--
-              const next = waiting.shift()
-              return next === undefined ? Effect.void : start(next)
-            })
-          ),
+        return flight.question.pipe(
+          Effect.onExit((exit) => {
+            flights.delete(flight.key)
+            underWay--
+            const next = waiting.shift()
+            // Last, because the callers continue at once.
+            return Effect.andThen(next === undefined ? Effect.void : start(next), Deferred.done(flight.answer, exit))
+          }),
           Effect.forkIn(scope)
         )
       })
@@ -93,7 +92,7 @@ export const make = <A, E>(options: Options): Effect.Effect<SingleFlight<A, E>, 
             shared.callers++
             return Effect.succeed(Deferred.await(shared.answer))
           }
-          const flight = { key, source, question, answer: Deferred.unsafeMake<A, E>(FiberId.none), callers: 1 }
+          const flight = { key, source, question, answer: Deferred.makeUnsafe<A, E>(), callers: 1 }
           flights.set(key, flight)
           if (underWay < options.concurrency) return Effect.as(start(flight), Deferred.await(flight.answer))
           waiting.push(flight)

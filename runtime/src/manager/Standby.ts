@@ -2,6 +2,7 @@
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import * as Random from "effect/Random"
 import { type ApiError, isAnswer } from "../client/ApiError.ts"
 import type { LeaseLock } from "./LeaseLock.ts"
@@ -34,18 +35,18 @@ export const acquire = (
 
     /** Waits until the Lease is free or the watch fails; returns whether there was a problem. */
     const wait = Effect.gen(function* () {
-      const changed = yield* Effect.makeLatch(false)
+      const changed = yield* Latch.make(false)
       const freed = Effect.gen(function* () {
         while (!isFree()) {
-          changed.unsafeClose()
+          changed.closeUnsafe()
           const expired = Effect.sleep(Duration.millis(Math.ceil(lock.freeAt() - lock.now())))
-          yield* Effect.raceFirst(Effect.zipRight(changed.await, reports.succeeded("watch")), expired)
+          yield* Effect.raceFirst(Effect.andThen(changed.await, reports.succeeded("watch")), expired)
           yield* report
         }
         return true
       })
-      const followed = Effect.catchAll(
-        lock.follow(() => changed.unsafeOpen()),
+      const followed = Effect.catch(
+        lock.follow(() => changed.openUnsafe()),
         (broken) => {
           if (broken._tag === "Ended" || broken._tag === "Expired") return Effect.succeed(true)
           // The next read reports a connection problem, if it lasts.
@@ -66,7 +67,7 @@ export const acquire = (
     /** Returns when the claim was sent, or else whether to continue at once. */
     const round = Effect.gen(function* () {
       yield* lock.look.pipe(Effect.mapError((error) => ["get", error] as const))
-      yield* Effect.zipRight(reports.succeeded("get"), report)
+      yield* Effect.andThen(reports.succeeded("get"), report)
       if (!isFree()) {
         const inOrder = yield* wait
         if (!isFree()) return inOrder
@@ -74,9 +75,9 @@ export const acquire = (
       const sentAt = yield* Effect.mapError(lock.claim, (error) => ["take", error] as const)
       return sentAt ?? true
     }).pipe(
-      Effect.catchAll(([verb, error]) => Effect.as(reports.failed(verb, error), false)),
+      Effect.catch(([verb, error]) => Effect.as(reports.failed(verb, error), false)),
       // For example a response that is not a Lease.
-      Effect.catchAllDefect((defect) =>
+      Effect.catchDefect((defect) =>
         Effect.as(Effect.logError("A look at the Lease failed unexpectedly", Cause.die(defect)), false)
       )
     )

@@ -80,7 +80,7 @@ const isDocument = Schema.is(
         ...part,
         target: Schema.Struct(object),
         subresource: maybe,
-        action: Schema.Literal("create", "change", "delete"),
+        action: Schema.Literals(["create", "change", "delete"]),
         verb: text,
         fields: Schema.Array(field),
         rollout: Schema.optional(Schema.Struct({ pods: Schema.Number }))

@@ -1,18 +1,17 @@
 /** Reads of the API server of the cluster. */
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as ApiError from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import type { Response } from "../client/Response.ts"
 import * as Answers from "./Answers.ts"
 import type { Collection } from "./Simulation.ts"
 
-/** The result of a read. Left: the response of an API server that refuses it, or does not have the object. */
-export type Read<A> = Effect.Effect<Either.Either<A, Response>, ApiError.ApiError>
+/** The result of a read. Failure: the response of an API server that refuses it, or does not have the object. */
+export type Read<A> = Effect.Effect<Result.Result<A, Response>, ApiError.ApiError>
 
 /** The client for the reads. */
-export type Reader = Pick<Context.Tag.Service<Client.Client>, "raw">
+export type Reader = Pick<Client.Client["Service"], "raw">
 
 /** For a page of a list, which may be large. */
 const timeoutMillis = 60_000
@@ -50,7 +49,7 @@ export const answered = <A>(effect: Effect.Effect<A, ApiError.ApiError>): Read<A
   Effect.matchEffect(effect, {
     onFailure: (error) =>
       ApiError.isAnswer(error) && answers.has(error.code)
-        ? Effect.succeed(Either.left(Answers.ofError(error)))
+        ? Effect.succeed(Result.fail(Answers.ofError(error)))
         : Effect.fail(error),
-    onSuccess: (value) => Effect.succeed(Either.right(value))
+    onSuccess: (value) => Effect.succeed(Result.succeed(value))
   })

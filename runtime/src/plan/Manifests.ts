@@ -1,6 +1,7 @@
 /** Applies objects of a file to the API server in memory, before the controllers of a plan start. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { ApiError } from "../client/ApiError.ts"
 import type { Transport } from "../client/Transport.ts"
 import type * as CustomResource from "../resource/CustomResource.ts"
@@ -29,7 +30,7 @@ export interface Options {
   readonly serve: (target: Target.Target) => Copied
   readonly simulation: Simulation
   /** The transport of the plan. */
-  readonly transport: Transport["Type"]
+  readonly transport: Transport["Service"]
   /** The namespace of objects without one. */
   readonly namespace: string
   /** The namespaces of the plan; none means all. */
@@ -56,7 +57,7 @@ const collectionOf = (
   const [first = "", second] = apiVersion.split("/")
   const [group, version] = second === undefined ? ["", first] : [first, second]
   return Effect.flatMap(Live.answered(Live.resources(client, { group, version })), (found) => {
-    const resources = found._tag === "Right" ? found.right : []
+    const resources = Result.isSuccess(found) ? found.success : []
     const resource = resources.find((each) => each.kind === kind && !each.name.includes("/"))
     return resource === undefined
       ? unserved(manifest, "put its CustomResourceDefinition into the file too")

@@ -1,7 +1,6 @@
 /** Effects that run once for each key, also if the request that needs the result first ends before. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
 import type * as Scope from "effect/Scope"
 
 /** The results by key. */
@@ -26,9 +25,9 @@ export const make = <A, E>(): Effect.Effect<Once<A, E>, never, Scope.Scope> =>
         Effect.suspend(() => {
           const known = get(key)
           if (known !== undefined) return known
-          const result = Deferred.unsafeMake<A, E>(FiberId.none)
+          const result = Deferred.makeUnsafe<A, E>()
           results.set(key, result)
-          return Effect.zipRight(Effect.forkIn(Effect.intoDeferred(effect, result), scope), Deferred.await(result))
+          return Effect.andThen(Effect.forkIn(Deferred.into(effect, result), scope), Deferred.await(result))
         })
     }
   })

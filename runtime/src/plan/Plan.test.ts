@@ -41,8 +41,8 @@ const Site = CustomResource.make({
   group: "example.com",
   version: "v1",
   kind: "Site",
-  spec: Schema.Struct({ size: Schema.optionalWith(Schema.Int, { default: () => 1 }) }),
-  status: Schema.Struct({ size: Schema.optionalWith(Schema.Int, { exact: true }) })
+  spec: Schema.Struct({ size: Schema.Int.pipe(Schema.withDecodingDefaultType(Effect.succeed(1))) }),
+  status: Schema.Struct({ size: Schema.optionalKey(Schema.Int) })
 })
 
 class Quoting extends Data.TaggedError("Quoting")<{ readonly message: string }> {}
@@ -172,7 +172,7 @@ const following = (
 /** A transport with other answers. */
 const changed = (
   transport: Layer.Layer<Transport>,
-  change: (send: ReturnType<Transport["Type"]["send"]>) => ReturnType<Transport["Type"]["send"]>
+  change: (send: ReturnType<Transport["Service"]["send"]>) => ReturnType<Transport["Service"]["send"]>
 ): Layer.Layer<Transport> =>
   Layer.provide(
     Layer.effect(
@@ -315,7 +315,7 @@ describe("A plan", () => {
       const [failing, final] = [new Error(message), new TerminalError({ message })].map((error) =>
         controller<Error>(() => Effect.fail(error))
       )
-      if (failing === undefined || final === undefined) return yield* Effect.dieMessage("no controllers")
+      if (failing === undefined || final === undefined) return yield* Effect.die(new Error("no controllers"))
       expect((yield* plan([failing])).unknown).toMatchObject([
         { reason: "the reconcile fails: no login: password=<redacted>" }
       ])
@@ -390,7 +390,7 @@ describe("A plan", () => {
             yield* Outside.effect(
               "the bucket",
               Effect.try(() => happened++)
-            ).pipe(Effect.catchAll(() => Effect.void))
+            ).pipe(Effect.catch(() => Effect.void))
             yield* Status.update(site, { size: 1 })
             return Result.done
           })
@@ -481,7 +481,7 @@ describe("A plan", () => {
       )
       const list = Client.list(ServiceAccount, { namespace: "default" })
       for (const [map, reason] of [
-        [() => Effect.dieMessage("no luck"), "a map of its triggers fails: no luck"],
+        [() => Effect.die(new Error("no luck")), "a map of its triggers fails: no luck"],
         [
           () => Effect.orElseSucceed(Effect.as(list, [key]), () => []),
           expect.stringMatching(/^GET .*\/serviceaccounts.* forbidden/)
@@ -604,7 +604,7 @@ describe("A plan", () => {
     Effect.gen(function* () {
       const copying = controller((site) =>
         Effect.gen(function* () {
-          const millis = yield* Random.nextIntBetween(0, 100)
+          const millis = yield* Random.nextIntBetween(0, 100, { halfOpen: true })
           yield* Effect.sleep(millis)
           yield* Owned.apply(site, ConfigMap, { metadata: { name: site.metadata.name } })
           return yield* Effect.fail(new NoLuck())

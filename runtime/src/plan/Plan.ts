@@ -13,9 +13,8 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
+import * as References from "effect/References"
 import type * as Scope from "effect/Scope"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
@@ -91,7 +90,7 @@ export interface Settings {
   /** Whether dry runs in the cluster decide the first write of each object. Default false. */
   readonly dryRuns?: boolean | undefined
   /** The longest time for the reconciles. Default one minute. */
-  readonly timeout?: Duration.DurationInput | undefined
+  readonly timeout?: Duration.Input | undefined
   readonly userAgent?: string | undefined
 }
 
@@ -173,7 +172,7 @@ export const make = <R, E>(
     const { manifests = [], namespace = "default", namespaces = [] } = settings
     yield* Manifests.apply(manifests, { client, kinds, serve, simulation, transport, namespace, namespaces }).pipe(
       // The cause, in place of a request without an answer.
-      Effect.catchAll((error) =>
+      Effect.catch((error) =>
         Effect.flatMap(Deferred.poll(failure), (cause) => Option.getOrElse(cause, () => Effect.fail(error)))
       )
     )
@@ -195,9 +194,9 @@ export const make = <R, E>(
         Effect.provideService(Observers, [rest.observe]),
         Effect.provideService(Outside, outside(endings)),
         // The services of the plan win over those of the caller, whose client writes.
-        Effect.mapInputContext((caller: Context.Context<Scope.Scope>) => Context.merge(caller, context))
+        Effect.updateContext((caller: Context.Context<Scope.Scope>) => Context.merge(caller, context))
       )
-      return yield* settled(runners, rest, Duration.decode(settings.timeout ?? "1 minute"))
+      return yield* settled(runners, rest, Duration.fromInputUnsafe(settings.timeout ?? "1 minute"))
     }).pipe(Effect.provideService(Transport.Transport, transport))
     const { late, runners, unstarted, waiting } = yield* Effect.raceFirst(planned, Deferred.await(failure))
     for (const { controller, intake } of runners) {
@@ -247,7 +246,7 @@ export const make = <R, E>(
       ),
       problems: sorted(failures.filter(([, { isFinal }]) => isFinal).map(named), controllers)
     }
-  }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
+  }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
 
 /** With short delays of its triggers. They only collect changes, which are close together in a plan. */
 const hastened = <R>(controller: Controller<R>): Controller<R> => ({
@@ -260,11 +259,11 @@ const hastened = <R>(controller: Controller<R>): Controller<R> => ({
 
 /** Ends the plan of a reconcile or a map at an effect outside of the cluster. */
 const outside = (endings: Endings.Endings) => (what: string) =>
-  Effect.contextWithEffect((context: Context.Context<never>) => {
+  Effect.contextWith((context: Context.Context<never>) => {
     const part = Replica.partOf(context)
     const reason = `a plan has no effect outside of the cluster: ${what}`
     if (part !== undefined) endings.end(part, reason)
-    return Effect.dieMessage(reason)
+    return Effect.die(new Error(reason))
   })
 
 /** Waits until all controllers that can start are at rest. */

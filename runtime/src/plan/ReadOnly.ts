@@ -26,18 +26,18 @@ const isDryRun = ({ body = "", method, path }: Request): boolean => {
 
 /** The transport. A request that would write is a defect. */
 export const of = (
-  transport: Transport.Transport["Type"],
+  transport: Transport.Transport["Service"],
   options: { readonly dryRuns: boolean }
-): Transport.Transport["Type"] => {
+): Transport.Transport["Service"] => {
   const check = (request: Request): Effect.Effect<void> => {
     const isAllowed = request.method === "GET" || isReview(request) || (options.dryRuns && isDryRun(request))
     if (isAllowed) return Effect.void
     const { method, path } = infoOf(request)
-    return Effect.dieMessage(`a plan must not write: ${method} ${path}`)
+    return Effect.die(new Error(`a plan must not write: ${method} ${path}`))
   }
   return Transport.Transport.of({
     server: transport.server,
-    send: (request) => Effect.zipRight(check(request), transport.send(request)),
-    open: (request) => Effect.zipRight(check(request), transport.open(request))
+    send: (request) => Effect.andThen(check(request), transport.send(request)),
+    open: (request) => Effect.andThen(check(request), transport.open(request))
   })
 }

@@ -7,6 +7,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Semaphore from "effect/Semaphore"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Disconnect from "../client/Disconnect.ts"
 import { infoOf, type Request } from "../client/Request.ts"
@@ -28,7 +29,7 @@ import * as Write from "./Write.ts"
 /** The parts of a replica. */
 export interface Options {
   /** The transport to the cluster, which cannot write. */
-  readonly live: Transport.Transport["Type"]
+  readonly live: Transport.Transport["Service"]
   readonly simulation: Simulation
   readonly serve: (target: Target.Target) => Snapshots.Copied
   readonly snapshot: Snapshots.Snapshot
@@ -77,8 +78,8 @@ const namedIn = (body: string | undefined): string => {
 }
 
 /** The transport. */
-export const make = (options: Options): Effect.Effect<Transport.Transport["Type"]> =>
-  Effect.map(Effect.makeSemaphore(1), (turn) => {
+export const make = (options: Options): Effect.Effect<Transport.Transport["Service"]> =>
+  Effect.map(Semaphore.make(1), (turn) => {
     const { endings, live, serve, simulation, snapshot } = options
     const { transport } = simulation
     const counts = new Map<string, number>()
@@ -87,8 +88,8 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
 
     /** Without a response of the cluster, there is no plan. */
     const fatal = <A>(request: Request, effect: Effect.Effect<A, ApiError.ApiError>) =>
-      Effect.catchAll(effect, (error) =>
-        Effect.zipRight(
+      Effect.catch(effect, (error) =>
+        Effect.andThen(
           options.failed(error),
           Effect.fail(Disconnect.make(infoOf(request), live.server, "PLAN", "the plan has failed"))
         )
@@ -219,7 +220,7 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
       })
 
     const send = (request: Request): Effect.Effect<Response, ApiError.Transport | ApiError.Fenced> =>
-      Effect.contextWithEffect((context: Context.Context<never>) => {
+      Effect.contextWith((context: Context.Context<never>) => {
         const target = Target.of(request)
         const part = partOf(context)
         if (ReadOnly.isReview(request)) return live.send(request)

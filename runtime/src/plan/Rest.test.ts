@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as OwnWrites from "../controller/OwnWrites.ts"
 import type { Runner } from "../controller/Runner.ts"
 import * as Sources from "../controller/Sources.ts"
@@ -32,10 +32,10 @@ effect(
         writes: OwnWrites.make()
       }
       queue.add("default/one", trigger)
-      const reached = yield* Effect.fork(Rest.make(Endings.make()).reached([runner]))
-      const isReached = Effect.zipRight(
+      const reached = yield* Effect.forkChild(Rest.make(Endings.make()).reached([runner]))
+      const isReached = Effect.andThen(
         TestClock.adjust("8 millis"),
-        Effect.sync(() => reached.unsafePoll() !== null)
+        Effect.sync(() => reached.pollUnsafe() !== undefined)
       )
       expect(yield* isReached).toBe(false)
       yield* queue.take

@@ -1,6 +1,6 @@
 /** Waits until the controllers of a plan have nothing more to do now. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { Informer } from "../cache/Cache.ts"
 import { type Attempt, messageOf, type Observer } from "../controller/Attempt.ts"
@@ -99,12 +99,13 @@ export const make = (endings: Endings): Rest => {
     started: (runner) =>
       Effect.gen(function* () {
         const fiber = yield* Effect.forkScoped(runner.started)
-        while (fiber.unsafePoll() === null) {
+        while (fiber.pollUnsafe() === undefined) {
           const reasons = [...new Set(runner.informers)].flatMap((informer) => hindrance(informer) ?? [])
           const isPending = runner.informers.some((each) => !each.state().synced && hindrance(each) === undefined)
           // All reasons at once, so that one change of the permissions is enough.
           if (reasons.length > 0 && !isPending) {
-            return yield* Effect.as(Fiber.interruptFork(fiber), reasons)
+            fiber.interruptUnsafe()
+            return reasons
           }
           yield* Effect.sleep(pauseMillis)
         }
@@ -112,11 +113,11 @@ export const make = (endings: Endings): Rest => {
       }),
     reached: (runners) =>
       Effect.gen(function* () {
-        const clock = yield* Effect.clock
+        const clock = yield* Clock.Clock
         let pause = pauseMillis
         for (let quiet = 0; quiet < quietLooks; quiet++) {
           yield* Effect.sleep(quiet > 0 ? pauseMillis : pause)
-          if (isAtRest(runners, clock.unsafeCurrentTimeMillis())) continue
+          if (isAtRest(runners, clock.currentTimeMillisUnsafe())) continue
           quiet = -1
           pause = Math.min(longestPauseMillis, pause * 1.2)
         }

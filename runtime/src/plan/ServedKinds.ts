@@ -1,6 +1,6 @@
 /** Makes the API server in memory serve the kinds that requests need. */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { ApiError } from "../client/ApiError.ts"
 import type { Response } from "../client/Response.ts"
@@ -50,7 +50,7 @@ export const make = (options: Options): Effect.Effect<(target: Target.Target) =>
           const why = `a plan calls no conversion webhook, so it has one version of ${plural}.${group}, and not ${version}`
           return status === 409
             ? Effect.succeed(Answers.impossible(why))
-            : Effect.dieMessage(`the plan cannot serve a custom kind in memory: ${body.trim()}`)
+            : Effect.die(new Error(`the plan cannot serve a custom kind in memory: ${body.trim()}`))
         }
       )
 
@@ -58,9 +58,9 @@ export const make = (options: Options): Effect.Effect<(target: Target.Target) =>
     const accept = (target: Target.Target): Copied =>
       Effect.flatMap(
         Live.answered(Live.resources(client, target)),
-        Either.match({
-          onLeft: (refused): Copied => Effect.succeed(refused),
-          onRight: (resources) => {
+        Result.match({
+          onFailure: (refused): Copied => Effect.succeed(refused),
+          onSuccess: (resources) => {
             const found = resources.find(({ name }) => name === target.plural)
             return found === undefined
               ? Effect.succeed(Answers.notServed)
@@ -75,9 +75,10 @@ export const make = (options: Options): Effect.Effect<(target: Target.Target) =>
       const found = Live.read<Definitions.Definition>(client, `${definitions}/${target.plural}.${target.group}`)
       return Effect.flatMap(
         Live.answered(found),
-        Either.match({
-          onLeft: (refused) => (refused.status === 403 && ours !== undefined ? install(ours, target) : accept(target)),
-          onRight: (definition) => {
+        Result.match({
+          onFailure: (refused) =>
+            refused.status === 403 && ours !== undefined ? install(ours, target) : accept(target),
+          onSuccess: (definition) => {
             const plain = Definitions.plain(definition, target.version)
             return plain === undefined ? Effect.succeed(Answers.notServed) : install(plain, target)
           }

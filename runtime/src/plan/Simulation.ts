@@ -23,7 +23,7 @@ export interface Served {
 /** An API server in memory. It serves the kinds of Kubernetes, and custom kinds after their CRDs were created. */
 export interface Simulation {
   /** Sends requests to it. */
-  readonly transport: Transport["Type"]
+  readonly transport: Transport["Service"]
   /** The kind of a collection; undefined if the API server does not serve it. */
   readonly served: (collection: Collection) => Served | undefined
   /** The collection of a kind; undefined if the API server does not serve it. */

@@ -3,7 +3,7 @@
  * so the plan sees one state of the cluster, and its own writes stay.
  */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { ApiError } from "../client/ApiError.ts"
 import type { Response } from "../client/Response.ts"
@@ -132,10 +132,10 @@ export const make = (
         `list ${path}?${selectors.join("&")}`,
         Effect.map(
           Live.answered(pages(target, "")),
-          Either.match({
-            onLeft: (refused): Response | undefined =>
+          Result.match({
+            onFailure: (refused): Response | undefined =>
               refused.status === 404 && isServedByPlan(target) ? undefined : refused,
-            onRight: () => {
+            onSuccess: () => {
               if (selectors.length === 0) complete.add(path)
               return undefined
             }
@@ -155,9 +155,9 @@ export const make = (
           `get ${path}`,
           Effect.map(
             Live.answered(Live.read<Wire>(client, path)),
-            Either.match({
-              onLeft: (refused) => (refused.status === 404 ? undefined : refused),
-              onRight: (object) => {
+            Result.match({
+              onFailure: (refused) => (refused.status === 404 ? undefined : refused),
+              onSuccess: (object) => {
                 take(target, [object])
                 return undefined
               }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import * as Delayed from "./Delayed.ts"
 import { Entry } from "./Entry.ts"
 

@@ -3,9 +3,10 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as References from "effect/References"
 import * as Waiters from "./Waiters.ts"
 
-const yields = (count: number) => Effect.replicateEffect(Effect.yieldNow(), count, { discard: true })
+const yields = (count: number) => Effect.replicateEffect(Effect.yieldNow, count, { discard: true })
 
 effect("A waiter misses no signal between its check and its registration", () =>
   Effect.gen(function* () {
@@ -17,12 +18,14 @@ effect("A waiter misses no signal between its check and its registration", () =>
           () => stock.length,
           () => stock.shift()
         )
-        const waiter = yield* Effect.fork(Effect.withMaxOpsBeforeYield(Effect.uninterruptible(waiters.take), steps))
+        const waiter = yield* Effect.forkChild(
+          Effect.provideService(Effect.uninterruptible(waiters.take), References.MaxOpsBeforeYield, steps)
+        )
         yield* yields(pause)
         stock.push(pause)
         waiters.signal()
         yield* yields(50)
-        expect(waiter.unsafePoll()).toEqual(Exit.succeed(pause))
+        expect(waiter.pollUnsafe()).toEqual(Exit.succeed(pause))
       }
     }
   })
@@ -37,7 +40,7 @@ effect("A waiter is served again and again, once for each available value", () =
     )
     const taken: Array<number> = []
     const workers = yield* Effect.replicateEffect(
-      Effect.fork(Effect.forever(Effect.map(Effect.uninterruptible(waiters.take), (one) => taken.push(one)))),
+      Effect.forkChild(Effect.forever(Effect.map(Effect.uninterruptible(waiters.take), (one) => taken.push(one)))),
       3
     )
     for (let one = 0; one < 100; one++) {

@@ -46,8 +46,10 @@ export const make = <A>(available: () => number, fetch: () => A | undefined): Wa
 
   const wait: Effect.Effect<A> = Effect.suspend(() => {
     let waiter: Waiter | undefined
-    const turn = Effect.async<void>((resume) => {
-      waiter = { signaled: false, signal: () => resume(Effect.void) }
+    const turn = Effect.callback<void>((resume) => {
+      // Later, because `signal` is called in synchronous code, which must not run an attempt. A turn of the event loop would limit two
+      // workers, which hand over to each other, to one attempt in each turn.
+      waiter = { signaled: false, signal: () => queueMicrotask(() => resume(Effect.void)) }
       line.add(waiter)
       // The scheduler may have run another fiber since the fetch, so a key may be available. Signaled workers come first: each of them
       // signals the next one after its fetch.

@@ -8,11 +8,9 @@ import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
-import * as Runtime from "effect/Runtime"
+import * as FastCheck from "fast-check"
 import * as WorkQueue from "./WorkQueue.ts"
 
 type Step =
@@ -213,7 +211,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<number>()
     const model = new Model()
-    let waiters: Array<Fiber.RuntimeFiber<Option.Option<WorkQueue.Item<number>>>> = []
+    let waiters: Array<Fiber.Fiber<Option.Option<WorkQueue.Item<number>>>> = []
     const interrupted: typeof waiters = []
     let running: Array<WorkQueue.Item<number>> = []
     let triggers = 0
@@ -246,14 +244,14 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
             return
           }
           case "take": {
-            waiters.push(yield* Effect.fork(queue.take))
+            waiters.push(yield* Effect.forkChild(queue.take))
             return
           }
           case "interrupt": {
             const waiter = pick(waiters, one.index)
             if (waiter === undefined) return
-            // Does not wait, so the rest of the burst runs before the waiter notices the interruption.
-            waiter.unsafeInterruptAsFork(FiberId.none)
+            // Does not wait for the finalizers of the waiter.
+            waiter.interruptUnsafe()
             waiters = waiters.filter((other) => other !== waiter)
             interrupted.push(waiter)
             return
@@ -294,7 +292,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
       const still: typeof waiters = []
       for (const waiter of waiters) {
         const expected = model.take()
-        const exit = Option.getOrUndefined(yield* waiter.poll)
+        const exit = waiter.pollUnsafe()
         if (expected === undefined) {
           expect(exit).toBeUndefined()
           still.push(waiter)
@@ -328,13 +326,13 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
         model.done(item.key, [])
       }
       yield* perform({ do: "sleep", millis: 100 })
-      while (waiters.length < 5) waiters.push(yield* Effect.fork(queue.take))
+      while (waiters.length < 5) waiters.push(yield* Effect.forkChild(queue.take))
       yield* compare
     }
     expect(delivered).toBe(triggers)
     expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
     for (const name of ["a", "b", "c", "d", "e"]) expect(queue.position(name)).toEqual({ _tag: "Absent" })
-    for (const waiter of interrupted) expect(Exit.isInterrupted(yield* waiter.await)).toBe(true)
+    for (const waiter of interrupted) expect(Exit.hasInterrupts(yield* Fiber.await(waiter))).toBe(true)
     yield* Fiber.interruptAll(waiters)
   })
 
@@ -342,10 +340,10 @@ live(
   "WorkQueue agrees with a naive model for any sequence: no key runs twice at once, no trigger is lost, and the queue ends empty",
   () =>
     Effect.gen(function* () {
-      const runtime = yield* Effect.runtime<never>()
+      const runtime = yield* Effect.context<never>()
       const property = FastCheck.asyncProperty(bursts, (steps) => {
         const time = VirtualTime.make()
-        return Runtime.runPromise(runtime)(play(steps, time).pipe(Effect.scoped, time.within))
+        return Effect.runPromiseWith(runtime)(play(steps, time).pipe(Effect.scoped, time.within))
       })
       yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 400, seed: Seed.current() }))
     }),

@@ -3,10 +3,11 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as WorkQueue from "./WorkQueue.ts"
 
-const take = <T>(queue: WorkQueue.WorkQueue<T>) => Effect.flatten(queue.take).pipe(Effect.orDie)
+const take = <T>(queue: WorkQueue.WorkQueue<T>) =>
+  Effect.flatMap(queue.take, (taken) => Effect.orDie(Effect.fromOption(taken)))
 
 effect("shutDown ends all workers, at any moment while they receive keys", () =>
   Effect.gen(function* () {
@@ -17,23 +18,23 @@ effect("shutDown ends all workers, at any moment while they receive keys", () =>
         while (true) {
           const item = yield* queue.take
           if (Option.isNone(item)) return
-          yield* Effect.yieldNow()
+          yield* Effect.yieldNow
           served.push(item.value.key)
           queue.done(item.value.key)
         }
       })
-      const workers = yield* Effect.replicateEffect(Effect.fork(work), 4)
+      const workers = yield* Effect.replicateEffect(Effect.forkChild(work), 4)
       const feed = Effect.forEach(
         Array.from({ length: 20 }, (_, n) => n),
         (n) =>
-          Effect.zipRight(
+          Effect.andThen(
             Effect.sync(() => queue.add(`k${n % 7}`, "updated")),
-            Effect.yieldNow()
+            Effect.yieldNow
           ),
         { discard: true }
       )
-      const feeder = yield* Effect.fork(feed)
-      for (let turn = 0; turn < moment; turn++) yield* Effect.yieldNow()
+      const feeder = yield* Effect.forkChild(feed)
+      for (let turn = 0; turn < moment; turn++) yield* Effect.yieldNow
       queue.shutDown()
       const after = served.length
       yield* Fiber.joinAll(workers)

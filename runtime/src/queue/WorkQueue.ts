@@ -25,7 +25,9 @@
  * An event arrives before or after the answer to its write. So `done` decides about the triggers that arrived during the run. A key
  * keeps the writes of its latest runs while it is not idle: two objects with late events would otherwise trigger each other.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Time from "../resource/Time.ts"
@@ -158,7 +160,7 @@ export const make = <T>(options?: {
   readonly left?: ((key: string, trigger: T) => void) | undefined
 }): Effect.Effect<WorkQueue<T>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     const keep = Math.max(1, options?.triggers ?? 10)
     const entries = new Map<string, Entry<T>>()
     const ready = Ready.make<T>()
@@ -168,10 +170,10 @@ export const make = <T>(options?: {
     let available = 0
     let [adds, retries] = [0, 0]
     let stopped = false
-    const drained = yield* Effect.makeLatch(false)
+    const drained = yield* Latch.make(false)
 
     /** A due time in milliseconds of the Clock. */
-    const shown = (dueAt: number): number => Math.round(clock.unsafeCurrentTimeMillis() + dueAt - Time.monotonic(clock))
+    const shown = (dueAt: number): number => Math.round(clock.currentTimeMillisUnsafe() + dueAt - Time.monotonic(clock))
 
     const timer = yield* Timer.make(clock, () => {
       const now = Time.monotonic(clock)
@@ -198,10 +200,7 @@ export const make = <T>(options?: {
     }
 
     const join = (entry: Entry<T>, entered: Entered<T>): void => {
-      if (entry.triggers === undefined) {
-        entry.triggers = [entered]
-        return
-      }
+      entry.triggers ??= []
       entry.triggers.push(entered)
       const oldest = entry.triggers.length > keep ? entry.triggers.shift() : undefined
       if (oldest !== undefined) drop(entry, oldest)
@@ -238,7 +237,7 @@ export const make = <T>(options?: {
       }
       if (entry.place === "idle") {
         entry.priority = entered.priority
-        entry.addedAt = clock.unsafeCurrentTimeMillis()
+        entry.addedAt = clock.currentTimeMillisUnsafe()
       }
       join(entry, entered)
       return entry
@@ -249,7 +248,7 @@ export const make = <T>(options?: {
       raise(entry, priority)
       if (entry.place === "ready") return
       if (entry.place === "delayed") delayed.remove(entry)
-      makeReady(entry, clock.unsafeCurrentTimeMillis())
+      makeReady(entry, clock.currentTimeMillisUnsafe())
     }
 
     const add = (key: string, trigger: T, options?: AddOptions): void => {
@@ -327,7 +326,7 @@ export const make = <T>(options?: {
       entry.dropped = 0
       entry.droppedNews = 0
       entry.running = true
-      entry.startedAt = clock.unsafeCurrentTimeMillis()
+      entry.startedAt = clock.currentTimeMillisUnsafe()
       running.add(entry)
       return item
     }
@@ -338,7 +337,7 @@ export const make = <T>(options?: {
       if (entry?.running !== true) return undefined
       entry.running = false
       running.delete(entry)
-      if (stopped && running.size === 0) drained.unsafeOpen()
+      if (stopped && running.size === 0) drained.openUnsafe()
       return entry
     }
 
@@ -348,7 +347,7 @@ export const make = <T>(options?: {
       if (entry.place !== "idle") {
         if (own !== undefined && own.size > 0) entry.own = WrittenVersions.after(entry.own, own, Time.monotonic(clock))
         decide(entry)
-        if (entry.place === "undecided") makeReady(entry, clock.unsafeCurrentTimeMillis())
+        if (entry.place === "undecided") makeReady(entry, clock.currentTimeMillisUnsafe())
       }
       endRun(key)
       if (entry.place === "idle") entries.delete(key)
@@ -391,13 +390,13 @@ export const make = <T>(options?: {
       ready.drain(empty)
       delayed.drain(empty)
       for (const entry of running) empty(entry)
-      if (running.size === 0) drained.unsafeOpen()
+      if (running.size === 0) drained.openUnsafe()
       available = 0
       waiters.signal()
     }
 
     const snapshot = (): Snapshot => {
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = clock.currentTimeMillisUnsafe()
       let longestRunMillis = 0
       let unfinishedMillis = 0
       for (const entry of running) {

@@ -1,8 +1,7 @@
 /** The cache of a replay: reads get the recorded results, in their order. A read that the recording does not have stops the replay. */
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import { Cache } from "../cache/Cache.ts"
 import type { Filter } from "../cache/Store.ts"
 import * as Transform from "../cache/Transform.ts"
@@ -22,7 +21,7 @@ export interface Options {
   readonly known: Known.Known
   readonly trail: Trail
   /** Reads the objects of which the cache has only the metadata. */
-  readonly client: Context.Tag.Service<Client>
+  readonly client: Client["Service"]
   /** Whether a controller of the program declares the kind. */
   readonly declares: (resource: Resource.Any) => boolean
   /** Called at each read. */
@@ -54,7 +53,7 @@ const filtered = (filter: Filter | undefined): string => {
 }
 
 /** The cache. */
-export const make = ({ client, declares, document, known, stir, trail }: Options): Context.Tag.Service<Cache> => {
+export const make = ({ client, declares, document, known, stir, trail }: Options): Cache["Service"] => {
   const { objects, reads } = document
   /** The number of replayed reads of each kind. */
   const made = new Map<string, number>()
@@ -120,7 +119,7 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
   }
 
   return Cache.of({
-    informer: () => Effect.dieMessage("a replay has no informers"),
+    informer: () => Effect.die(new Error("a replay has no informers")),
     informers: () => [],
     synced: Effect.void,
     get: (resource, key) =>
@@ -139,7 +138,7 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
         if (Transform.isPartial(resource, found)) {
           return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)
         }
-        return Either.map(resource.decode(found), Option.some)
+        return Effect.fromResult(Result.map(resource.decode(found), Option.some))
       }),
     list: (resource, filter) => {
       const isIt = isOf("list", resource)

@@ -4,7 +4,7 @@
  * A response moves it to the time of the recorded response. A sleep ends when nothing else has happened for some milliseconds of the
  * machine, and moves the time to its end.
  */
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -45,20 +45,21 @@ export const make = (start: number): Effect.Effect<RecordedTime, never, Scope.Sc
     }
     const nanos = (): bigint => BigInt(Math.round(read() * 1000)) * 1000n
     const clock: Clock.Clock = {
-      [Clock.ClockTypeId]: Clock.ClockTypeId,
-      unsafeCurrentTimeMillis: read,
-      unsafeCurrentTimeNanos: nanos,
+      currentTimeMillisUnsafe: read,
+      currentTimeNanosUnsafe: nanos,
       currentTimeMillis: Effect.sync(read),
       currentTimeNanos: Effect.sync(nanos),
+      monotonicTimeNanosUnsafe: nanos,
+      monotonicTimeNanos: Effect.sync(nanos),
       sleep: (duration) =>
-        Effect.async((resume) => {
+        Effect.callback((resume) => {
           stir()
           const sleeper = { until: now + Duration.toMillis(duration), wake: () => resume(Effect.void) }
           sleepers.add(sleeper)
           return Effect.sync(() => void sleepers.delete(sleeper))
         })
     }
-    const wakeNext = (before: number): number => {
+    const wakeNext = (before: number): void => {
       const [first] = [...sleepers].sort((one, other) => one.until - other.until)
       if (before === stirs && first !== undefined && Number.isFinite(first.until)) {
         sleepers.delete(first)
@@ -66,13 +67,10 @@ export const make = (start: number): Effect.Effect<RecordedTime, never, Scope.Sc
         stir()
         first.wake()
       }
-      return stirs
     }
-    yield* Effect.forkScoped(
-      Effect.iterate(stirs, {
-        while: () => true,
-        body: (before) => Effect.map(Time.machine.sleep(quiet), () => wakeNext(before))
-      })
-    )
+    yield* Effect.suspend(() => {
+      const before = stirs
+      return Effect.map(Time.machine.sleep(quiet), () => wakeNext(before))
+    }).pipe(Effect.forever, Effect.forkScoped)
     return { clock, reach, stir }
   })

@@ -30,7 +30,7 @@ export interface Options {
 
 /** The transport, and the writes that differ from the recording. */
 export interface Recorded {
-  readonly transport: Transport.Transport["Type"]
+  readonly transport: Transport.Transport["Service"]
   /** In the order of the writes; the recorded writes that the replay did not send come last. */
   readonly differences: () => ReadonlyArray<Writes.Difference>
   /** The number of writes of the replay. */
@@ -176,7 +176,7 @@ export const make = ({ document, known, lineage, time, trail }: Options): Record
     const name = target.name === "" ? Assumed.nameOf(request, writes) : target.name
     // A write of a collection names no object that must exist.
     const before = known.get(placeOf(target, name)) ?? (target.name === "" ? null : undefined)
-    const assumed = Assumed.of(request, name, before, target.subresource, time.clock.unsafeCurrentTimeMillis())
+    const assumed = Assumed.of(request, name, before, target.subresource, time.clock.currentTimeMillisUnsafe())
     if (assumed === undefined) return stopped(request, "the object of")
     if (request.dryRun !== true) {
       known.wrote(placeOf(target, name), assumed.after)
@@ -186,7 +186,7 @@ export const make = ({ document, known, lineage, time, trail }: Options): Record
   }
 
   const send = (request: Request): Answer =>
-    Effect.withFiberRuntime((fiber) => {
+    Effect.withFiber((fiber) => {
       time.stir()
       const { sendings } = request
       const known = sendings === undefined ? undefined : answers.get(sendings)

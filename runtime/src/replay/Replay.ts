@@ -7,6 +7,7 @@
  * A replay stops at a read that the recording does not have, and at an effect outside of the cluster.
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -14,8 +15,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
+import * as References from "effect/References"
 import type * as Scope from "effect/Scope"
 import { Cache } from "../cache/Cache.ts"
 import * as Client from "../client/Client.ts"
@@ -91,22 +92,21 @@ const isSameEnding = (now: ReplayEnding, { ending, finishedAt }: Document, ended
 }
 
 /** The recorder of Events, which only notes them. */
-const events = (trail: Trail.Trail): Context.Tag.Service<EventRecorder> => ({
+const events = (trail: Trail.Trail): EventRecorder["Service"] => ({
   record: ({ note, reason, type }) => Effect.sync(() => trail.add({ step: "event", type, reason, note })),
   flush: Effect.void,
   dropped: () => 0
 })
 
 const logging = (trail: Trail.Trail) =>
-  Logger.replace(
-    Logger.defaultLogger,
+  Logger.layer([
     Logger.make(({ logLevel, message }) => {
       const words = (Array.isArray(message) ? message : [message]).map((each) =>
         typeof each === "string" ? each : messageOf(each)
       )
-      trail.add({ step: "log", level: logLevel.label.toLowerCase(), message: words.join(" ") })
+      trail.add({ step: "log", level: logLevel.toLowerCase(), message: words.join(" ") })
     })
-  )
+  ])
 
 /** Whether a controller declares a kind. */
 const declaring = (controllers: ReadonlyArray<Pick<Controller<unknown>, "resource" | "triggers">>) => {
@@ -210,26 +210,26 @@ export const make = <R, E>(
       settings.begin?.()
       const attempt = attempted(controller, object, document).pipe(
         document.ending.error === "ReconcileTimeout"
-          ? Effect.timeoutFail({
+          ? Effect.timeoutOrElse({
               duration: controller.timeout,
-              onTimeout: () => new ReconcileTimeout({ after: controller.timeout })
+              orElse: () => Effect.fail(new ReconcileTimeout({ after: controller.timeout }))
             })
           : (effect) => effect,
         Effect.provide(Context.merge(runtime, own)),
         Effect.provideService(Outside, outside)
       )
       // On a fiber of its own, so that those that it forks end with it.
-      return yield* Effect.flatMap(Effect.fork(lineage.within(attempt)), Fiber.await)
+      return yield* Effect.flatMap(Effect.forkChild(lineage.within(attempt)), Fiber.await)
     }).pipe(
       Effect.provideService(Transport, recorded.transport),
       Effect.provideService(Metrics.Metrics, Metrics.make()),
-      Effect.withClock(time.clock),
-      Effect.withRandom(Random.make(document.reconcileID)),
+      Effect.provideService(Clock.Clock, time.clock),
+      Random.withSeed(document.reconcileID),
       Effect.provide(logging(trail)),
-      Logger.withMinimumLogLevel(LogLevel.Info)
+      Effect.provideService(References.MinimumLogLevel, "Info")
     )
     const reason = trail.stopped()
-    const isInterrupted = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+    const isInterrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
     const ending: ReplayEnding =
       reason === undefined
         ? endingOf(outcomeOf(exit, { interrupted: isInterrupted, server: document.server }))
@@ -253,7 +253,7 @@ export const make = <R, E>(
         omitted
       },
       same:
-        isSameEnding(ending, document, time.clock.unsafeCurrentTimeMillis()) &&
+        isSameEnding(ending, document, time.clock.currentTimeMillisUnsafe()) &&
         differences.length === 0 &&
         trail.missing().length === 0,
       steps: trail.steps(),

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Either } from "effect"
+import { Result } from "effect"
 import * as BuiltIn from "./BuiltIn.ts"
 import type { ObjectMeta } from "./KubernetesObject.ts"
 import { apiVersionOf, nameOf } from "./Resource.ts"
@@ -69,7 +69,7 @@ test("The decoder of a built-in kind returns the object unchanged", () => {
     creationTimestamp: "2026-11-20T09:00:00Z"
   }
   const wire = { metadata, spec: { replicas: 2 } }
-  expect<unknown>(Either.getOrThrow(BuiltIn.Deployment.decode(wire))).toBe(wire)
+  expect<unknown>(Result.getOrThrow(BuiltIn.Deployment.decode(wire))).toBe(wire)
 })
 
 test("The types of built-in kinds match their JSON", () => {

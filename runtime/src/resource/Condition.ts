@@ -23,28 +23,27 @@ export const longestMessage = 32_768
 
 /** The schema of one condition, with the patterns and lengths of Kubernetes. */
 export const schema = Schema.Struct({
-  type: Schema.String.pipe(
-    Schema.maxLength(316),
-    Schema.pattern(
+  type: Schema.String.check(
+    Schema.isMaxLength(316),
+    Schema.isPattern(
       /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/
     )
-  ).annotations({ description: "The aspect of the object, such as Ready." }),
-  status: Schema.Literal("True", "False", "Unknown").annotations({ description: "Whether the aspect holds." }),
-  observedGeneration: Schema.optionalWith(
-    Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({
+  ).annotate({ description: "The aspect of the object, such as Ready." }),
+  status: Schema.Literals(["True", "False", "Unknown"]).annotate({ description: "Whether the aspect holds." }),
+  observedGeneration: Schema.optionalKey(
+    Schema.Natural.pipe(Field.format("int64")).annotate({
       description:
         "The metadata.generation that the condition is about. A smaller value than that of the object means that the condition is out of date."
-    }),
-    { exact: true }
+    })
   ),
-  lastTransitionTime: Schema.String.pipe(Field.format("date-time")).annotations({
+  lastTransitionTime: Schema.String.pipe(Field.format("date-time")).annotate({
     description: "When the status last changed."
   }),
-  reason: Schema.String.pipe(
-    Schema.length({ min: 1, max: 1024 }),
-    Schema.pattern(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
-  ).annotations({ description: "Why, in one CamelCase word for programs." }),
-  message: Schema.String.pipe(Schema.maxLength(longestMessage)).annotations({
+  reason: Schema.String.check(
+    Schema.isBetweenLength(1, 1024),
+    Schema.isPattern(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+  ).annotate({ description: "Why, in one CamelCase word for programs." }),
+  message: Schema.String.check(Schema.isMaxLength(longestMessage)).annotate({
     description: "Why, in words for people."
   })
 })

@@ -11,7 +11,7 @@
  *
  * A program with such a kind needs `--webhooks`.
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type * as CustomResource from "./CustomResource.ts"
 import { InvalidDefinition } from "./InvalidDefinition.ts"
 import type { KubernetesObject } from "./KubernetesObject.ts"
@@ -38,7 +38,7 @@ export interface Target<out Spec, out Status> {
 }
 
 /** A converted object, or the error that the user sees. */
-export type Converted<Spec, Status> = Target<Spec, Status> | Either.Either<Target<Spec, Status>, string>
+export type Converted<Spec, Status> = Target<Spec, Status> | Result.Result<Target<Spec, Status>, string>
 
 /**
  * The conversions of a spoke. Both must keep all information: a user who reads and writes a version must not lose fields. Any field of
@@ -60,7 +60,7 @@ const whole =
     const { spec: given, status } = object as { readonly spec?: unknown; readonly status?: unknown }
     const hasSpec = given !== undefined && given !== null
     if (!hasSpec && (status === undefined || status === null)) {
-      return Either.right({ ...object, apiVersion: apiVersionOf(target) })
+      return Result.succeed({ ...object, apiVersion: apiVersionOf(target) })
     }
     const { annotations, labels } = object.metadata
     const source = {
@@ -69,7 +69,7 @@ const whole =
       status: status ?? undefined
     }
     const result = convert(source as Source<never, never>)
-    return Either.map(Either.isEither(result) ? result : Either.right(result), ({ metadata, spec, status }) => ({
+    return Result.map(Result.isResult(result) ? result : Result.succeed(result), ({ metadata, spec, status }) => ({
       apiVersion: apiVersionOf(target),
       kind: target.kind,
       metadata: {
@@ -155,7 +155,7 @@ export const between = <Spec, Encoded, Status>(
 }
 
 /**
- * Converts an object of any version of a kind to another one. Left: the error, in one line.
+ * Converts an object of any version of a kind to another one. Failure: the error, in one line.
  *
  * @internal
  */
@@ -163,20 +163,20 @@ export const convert = (
   kind: CustomResource.Any,
   object: KubernetesObject,
   desired: string
-): Either.Either<KubernetesObject, string> => {
-  if (object.apiVersion === desired) return Either.right(object)
+): Result.Result<KubernetesObject, string> => {
+  if (object.apiVersion === desired) return Result.succeed(object)
   const step = (
     apiVersion: string | undefined,
-    apply: (spoke: CustomResource.Spoke) => Either.Either<KubernetesObject, string>,
+    apply: (spoke: CustomResource.Spoke) => Result.Result<KubernetesObject, string>,
     same: () => KubernetesObject
-  ): Either.Either<KubernetesObject, string> => {
-    if (apiVersion === apiVersionOf(kind)) return Either.right(same())
+  ): Result.Result<KubernetesObject, string> => {
+    if (apiVersion === apiVersionOf(kind)) return Result.succeed(same())
     const found = kind.definition.spokes.find(({ resource }) => apiVersionOf(resource) === apiVersion)
     return found === undefined
-      ? Either.left(`unknown version of ${kind.kind}: ${apiVersion} (must be one of ${versionsOf(kind).join(", ")})`)
+      ? Result.fail(`unknown version of ${kind.kind}: ${apiVersion} (must be one of ${versionsOf(kind).join(", ")})`)
       : apply(found)
   }
-  return Either.flatMap(
+  return Result.flatMap(
     step(
       object.apiVersion,
       ({ toHub }) => toHub(object),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import * as Crd from "./Crd.ts"
 import * as CustomResource from "./CustomResource.ts"
 import * as Field from "./Field.ts"
@@ -12,10 +12,12 @@ const Widget = CustomResource.make({
   categories: ["all"],
   description: "A thing.",
   spec: Schema.Struct({
-    size: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 9)), { default: () => 2 }).annotations({
-      description: "How big."
-    }),
-    tags: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(9))).pipe(Field.listSet))
+    size: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 }))
+      .pipe(Schema.withDecodingDefaultType(Effect.succeed(2)))
+      .annotate({
+        description: "How big."
+      }),
+    tags: Schema.optional(Schema.Array(Schema.String.check(Schema.isMaxLength(9))).pipe(Field.listSet))
   }),
   status: Schema.Struct({
     size: Schema.optional(Schema.Int),
@@ -152,8 +154,8 @@ test("The CRD has the declared subresources", () => {
 })
 
 describe("The default status of a CRD", () => {
-  const observedGeneration = Schema.optionalWith(Schema.Int, { exact: true })
-  const defaultOf = <A, I>(status: Schema.Schema<A, I>) => {
+  const observedGeneration = Schema.optionalKey(Schema.Int)
+  const defaultOf = <A, I>(status: Schema.Codec<A, I>) => {
     const kind = { group: "example.com", version: "v1", kind: "Box", spec: Schema.Struct({}) }
     const crd = Crd.of(CustomResource.make({ ...kind, status }))
     return crd.spec.versions[0]?.schema?.openAPIV3Schema?.properties?.status?.default
@@ -165,7 +167,7 @@ describe("The default status of a CRD", () => {
   test("is absent if another field is required", () =>
     expect(defaultOf(Schema.Struct({ observedGeneration, phase: Schema.String }))).toBeUndefined())
   test("is absent if observedGeneration must not be negative", () =>
-    expect(defaultOf(Schema.Struct({ observedGeneration: Schema.optional(Schema.NonNegativeInt) }))).toBeUndefined())
+    expect(defaultOf(Schema.Struct({ observedGeneration: Schema.optional(Schema.Natural) }))).toBeUndefined())
   test("is absent if observedGeneration is a string", () =>
     expect(defaultOf(Schema.Struct({ observedGeneration: Schema.optional(Schema.String) }))).toBeUndefined())
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Effect, Either, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { Deployment } from "./BuiltIn.ts"
 import * as Condition from "./Condition.ts"
 import * as CustomResource from "./CustomResource.ts"
@@ -9,7 +9,7 @@ import type { KubernetesObject } from "./KubernetesObject.ts"
 import type { Any, InvalidObject } from "./Resource.ts"
 
 class Port extends Schema.Class<Port>("Port")({
-  port: Schema.Int.pipe(Schema.between(1, 65_535)),
+  port: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 })),
   name: Schema.optional(Schema.String)
 }) {
   get privileged(): boolean {
@@ -23,13 +23,15 @@ const WebApp = CustomResource.make({
   kind: "WebApp",
   spec: Schema.Struct({
     image: Schema.NonEmptyString,
-    replicas: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 50)), { default: () => 2 }),
-    memory: Schema.optionalWith(Field.Quantity, { exact: true }),
-    ports: Schema.optionalWith(Schema.Array(Port), { default: () => [] })
+    replicas: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 })).pipe(
+      Schema.withDecodingDefaultType(Effect.succeed(2))
+    ),
+    memory: Schema.optionalKey(Field.Quantity),
+    ports: Schema.Array(Port).pipe(Schema.withDecodingDefaultType(Effect.succeed([])))
   }),
   status: Schema.Struct({
-    count: Schema.optionalWith(Schema.Int, { default: () => 0, exact: true }),
-    conditions: Schema.optionalWith(Condition.list, { exact: true })
+    count: Schema.Int.pipe(Schema.withDecodingDefaultTypeKey(Effect.succeed(0))),
+    conditions: Schema.optionalKey(Condition.list)
   })
 })
 type WebApp = typeof WebApp.Type
@@ -52,7 +54,7 @@ const wire = (spec: unknown, more: object = {}): KubernetesObject => ({
 describe("The decoder of a custom resource", () => {
   test("decodes the spec, and keeps all other fields", () => {
     const object = wire({ image: "nginx", memory: 2, ports: [{ port: 80 }] }, { status: { odd: true } })
-    const app = Either.getOrThrow(WebApp.decode(object))
+    const app = Result.getOrThrow(WebApp.decode(object))
     expect(app.spec.replicas).toBe(2)
     expect(app.spec.memory).toBe("2")
     expect(app.spec.ports[0]?.privileged).toBe(true)
@@ -69,13 +71,39 @@ describe("The decoder of a custom resource", () => {
   })
 
   test("keeps the fields of other versions", () => {
-    const app = Either.getOrThrow(WebApp.decode(wire({ image: "nginx", colour: "red" })))
+    const app = Result.getOrThrow(WebApp.decode(wire({ image: "nginx", colour: "red" })))
     expect(app.spec).toMatchObject({ image: "nginx", colour: "red" })
+  })
+
+  test("keeps the fields of other versions at every depth", () => {
+    const part = Schema.Struct({ a: Schema.Int })
+    const { decode } = CustomResource.make({
+      group: "example.com",
+      version: "v1",
+      kind: "Nest",
+      spec: Schema.Struct({
+        optional: Schema.optional(part),
+        defaulted: part.pipe(Schema.withDecodingDefaultType(Effect.succeed({ a: 1 }))),
+        nullable: Schema.NullOr(part),
+        list: Schema.NonEmptyArray(Port),
+        record: Schema.Record(Schema.String, part),
+        later: Schema.suspend(() => part),
+        empty: Schema.Struct({}),
+        renamed: Schema.Struct({ inside: Schema.Int }).pipe(Schema.encodeKeys({ inside: "outside" }))
+      })
+    })
+    const more = { a: 1, more: true }
+    const same = { optional: more, defaulted: more, nullable: more, record: { k: more }, later: more, empty: more }
+    const object = wire({ ...same, list: [{ port: 80, more: true }], renamed: { outside: 1, more: true } })
+    const { list, ...spec } = Result.getOrThrow(decode(object)).spec
+    expect<object>(spec).toEqual({ ...same, renamed: { inside: 1, more: true } })
+    expect(list[0]).toBeInstanceOf(Port)
+    expect(list[0]).toMatchObject({ port: 80, more: true })
   })
 
   test("reports each invalid field with its path", () => {
     const spec = { image: "", replicas: 51, memory: "much", ports: [{ port: 80 }, { port: "http" }, {}] }
-    const error = Either.getOrThrow(Either.flip(WebApp.decode(wire(spec)))) satisfies InvalidObject
+    const error = Result.getOrThrow(Result.flip(WebApp.decode(wire(spec)))) satisfies InvalidObject
     expect(error.issues.map(({ field }) => field)).toEqual([
       "spec.image",
       "spec.replicas",
@@ -91,8 +119,8 @@ describe("The decoder of a custom resource", () => {
 
   test("reports only some of thousands of long invalid values", () => {
     const ports = Array.from({ length: 5000 }, () => ({ port: "x".repeat(1000) }))
-    const error = Either.getOrThrow(
-      Either.flip(WebApp.decode(wire({ image: "y".repeat(100_000), replicas: [], ports })))
+    const error = Result.getOrThrow(
+      Result.flip(WebApp.decode(wire({ image: "y".repeat(100_000), replicas: [], ports })))
     )
     expect(error.issues.length).toBeWithin(15, 21)
     // A condition can have 32,768 characters.
@@ -101,7 +129,7 @@ describe("The decoder of a custom resource", () => {
   })
 
   test("reports a missing spec in one line", () => {
-    const error = Either.getOrThrow(Either.flip(WebApp.decode(wire(undefined))))
+    const error = Result.getOrThrow(Result.flip(WebApp.decode(wire(undefined))))
     expect(error.message).toBe("WebApp team/shop does not match its schema: spec: is missing")
   })
 })
@@ -165,8 +193,8 @@ describe("CustomResource.make", () => {
     ],
     [
       "a schema that a CRD cannot hold",
-      { spec: Schema.Struct({ when: Schema.Date }) },
-      'Thing spec.when: this filter bounds what is decoded, not what is stored. Annotate the outermost schema with the stored form, { jsonSchema: { type: "string", … } }'
+      { spec: Schema.Struct({ when: Schema.DateFromString }) },
+      'Thing spec.when: its stored form differs from its decoded one, (string <-> Date). Annotate the outermost schema with the stored form, { jsonSchema: { type: "string", … } }'
     ],
     [
       "a column with an unknown path",
@@ -197,10 +225,10 @@ describe("CustomResource.make", () => {
   for (const [name, change, message] of refused) {
     test(`rejects ${name}`, () => {
       // Names are checked at once; the rest is compiled at its first use.
-      const made = Either.try({ try: () => CustomResource.make({ ...plain, ...change }), catch: (error) => error })
-      const refusal = Either.flatMap(made, (kind) => Effect.runSync(Effect.either(CustomResource.check(kind))))
-      expect(Either.isLeft(refusal) && refusal.left).toBeInstanceOf(InvalidDefinition)
-      expect(Either.isLeft(refusal) && refusal.left).toHaveProperty("message", message)
+      const made = Result.try({ try: () => CustomResource.make({ ...plain, ...change }), catch: (error) => error })
+      const refusal = Result.flatMap(made, (kind) => Effect.runSync(Effect.result(CustomResource.check(kind))))
+      expect(Result.isFailure(refusal) && refusal.failure).toBeInstanceOf(InvalidDefinition)
+      expect(Result.isFailure(refusal) && refusal.failure).toHaveProperty("message", message)
     })
   }
 
@@ -214,7 +242,7 @@ describe("CustomResource.make", () => {
         flag: Schema.Boolean,
         either: Field.IntOrString,
         time: Field.Time,
-        map: Schema.Record({ key: Schema.String, value: Schema.Int })
+        map: Schema.Record(Schema.String, Schema.Int)
       }),
       status: Schema.Struct({ conditions: Schema.optional(Condition.list) }),
       columns: [
@@ -270,6 +298,6 @@ export const compiles = (app: WebApp): Desired => {
   const _: Desired = { metadata: { name: "a" }, spec: {} }
   const coordinates = { group: "example.com", version: "v1", kind: "Plain" }
   // @ts-expect-error a schema that needs a service cannot be decoded in a cache
-  CustomResource.make({ ...coordinates, spec: Schema.Struct({ a: {} as Schema.Schema<string, string, "service"> }) })
+  CustomResource.make({ ...coordinates, spec: Schema.Struct({ a: {} as Schema.Codec<string, string, "service"> }) })
   return { metadata: { name: "a" }, spec: { image: "nginx" } }
 }

@@ -4,7 +4,10 @@
  * ```ts
  * export const WebApp = CustomResource.make({
  *   group: "apps.kubedojo.io", version: "v1beta1", kind: "WebApp",
- *   spec: Schema.Struct({ image: Schema.NonEmptyString, replicas: Schema.optionalWith(Schema.Int, { default: () => 2 }) }),
+ *   spec: Schema.Struct({
+ *     image: Schema.NonEmptyString,
+ *     replicas: Schema.Int.pipe(Schema.withDecodingDefaultType(Effect.succeed(2)))
+ *   }),
  *   status: Schema.Struct({ conditions: Schema.optional(Condition.list) })
  * })
  * export type WebApp = typeof WebApp.Type
@@ -14,12 +17,15 @@
  * older version must not block reconciles.
  */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
-import * as ParseResult from "effect/ParseResult"
-import * as Schema from "effect/Schema"
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import type * as SchemaIssue from "effect/SchemaIssue"
+import * as SchemaParser from "effect/SchemaParser"
 import type { Rule } from "./Field.ts"
 import * as FieldPath from "./FieldPath.ts"
 import { InvalidDefinition } from "./InvalidDefinition.ts"
+import * as Issues from "./Issues.ts"
+import * as KeepUnknown from "./KeepUnknown.ts"
 import { type DesiredMeta, type KubernetesObject, keyOf, keyString } from "./KubernetesObject.ts"
 import * as Resource from "./Resource.ts"
 import * as SchemaCompiler from "./SchemaCompiler.ts"
@@ -85,12 +91,12 @@ export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
   /** The description in `kubectl explain`. */
   readonly description?: string | undefined
   /** The fields that users write. {@link check} fails if a CRD cannot express them. */
-  readonly spec: Schema.Schema<Spec, SpecEncoded>
+  readonly spec: Schema.ConstraintCodec<Spec, SpecEncoded>
   /**
    * Adds the status subresource. If this schema declares `observedGeneration` and accepts `{ observedGeneration: -1 }`, the API server
    * gives each object without a status this status. So kstatus takes a new object for `InProgress`, and not for `Current`.
    */
-  readonly status?: Schema.Schema<Status, StatusEncoded> | undefined
+  readonly status?: Schema.ConstraintCodec<Status, StatusEncoded> | undefined
   /** The columns of `kubectl get` after the name. Default: only the age. */
   readonly columns?: ReadonlyArray<Column> | undefined
   /** Adds the scale subresource. Default: none. */
@@ -99,11 +105,11 @@ export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
   readonly rules?: ReadonlyArray<Rule> | undefined
 }
 
-/** A served version that is not stored: see `Conversion`. Left: why an object cannot be converted. */
+/** A served version that is not stored: see `Conversion`. Failure: why an object cannot be converted. */
 export interface Spoke {
   readonly resource: Any
-  readonly toHub: (object: KubernetesObject) => Either.Either<KubernetesObject, string>
-  readonly fromHub: (object: KubernetesObject) => Either.Either<KubernetesObject, string>
+  readonly toHub: (object: KubernetesObject) => Result.Result<KubernetesObject, string>
+  readonly fromHub: (object: KubernetesObject) => Result.Result<KubernetesObject, string>
 }
 
 /** The CRD's content besides the names; `Crd.of` writes the CRD. The schema and the columns are compiled at their first read. */
@@ -174,7 +180,7 @@ export const undecoded = (resource: Resource.Any): Resource.Any => {
  *   group: "example.com",
  *   version: "v1",
  *   kind: "Widget",
- *   spec: Schema.Struct({ size: Schema.Int.pipe(Schema.between(1, 10)) })
+ *   spec: Schema.Struct({ size: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10 })) })
  * })
  * Widget.plural // => "widgets"
  * ```
@@ -247,7 +253,7 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
   options: Options<Spec, SpecEncoded, Status, StatusEncoded>
 ): Pick<Definition, "schema" | "columns"> => {
   const { kind } = options
-  const part = (schema: Schema.Schema.All, field: string): StructuralSchema => {
+  const part = (schema: Schema.Constraint, field: string): StructuralSchema => {
     const compiled = SchemaCompiler.compile(schema, { kind, field })
     return compiled.type === "object" ? compiled : refuse(kind, field, "is not an object", "Make it a Schema.Struct")
   }
@@ -273,9 +279,9 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
 const unobserved = { observedGeneration: -1 }
 
 /** The compiled schema of a status, with the status of a new object as the default. The API server rejects a default that does not fit. */
-const initiated = (compiled: StructuralSchema, status: Schema.Schema.All): StructuralSchema =>
+const initiated = (compiled: StructuralSchema, status: Schema.ConstraintDecoder<unknown>): StructuralSchema =>
   compiled.properties?.observedGeneration !== undefined &&
-  Either.isRight(ParseResult.decodeUnknownEither(Schema.make<unknown>(status.ast))(unobserved))
+  Result.isSuccess(SchemaParser.decodeUnknownResult(status)(unobserved))
     ? finished({ ...compiled, default: unobserved })
     : compiled
 
@@ -329,7 +335,7 @@ const checkNames = (names: {
 }
 
 const schemaAt = (kind: string, root: StructuralSchema, path: string, field: string): StructuralSchema =>
-  Either.getOrElse(FieldPath.resolve(root, path), (problem) =>
+  Result.getOrElse(FieldPath.resolve(root, path), (problem) =>
     refuse(kind, field, problem, "Write the path as it is in the object, such as .spec.image")
   )
 
@@ -382,34 +388,28 @@ const fieldOf = (path: ReadonlyArray<PropertyKey>): string =>
 const mostIssues = 20
 const longestIssue = 500
 
-const issuesOf = (issue: ParseResult.ParseIssue): Resource.InvalidObject["issues"] => {
-  const issues = ParseResult.ArrayFormatter.formatIssueSync(issue)
+const issuesOf = (issue: SchemaIssue.Issue): Resource.InvalidObject["issues"] =>
+  Issues.issuesOf(issue)
     .slice(0, mostIssues)
     .map(({ path, message }) => ({ field: fieldOf(path), message: Text.clip(message, longestIssue) }))
-  // Effect tries every member of `T | undefined`, and the message about `undefined` does not help.
-  return issues.filter(
-    (issue) =>
-      !/^Expected (undefined|null), actual /.test(issue.message) ||
-      !issues.some((other) => other !== issue && other.field.startsWith(issue.field))
-  )
-}
 
-const decoder = <Spec, SpecEncoded, Status>(kind: string, spec: Schema.Schema<Spec, SpecEncoded>) => {
-  type Decoded = Either.Either<CustomObject<Spec, Status>, Resource.InvalidObject>
-  // Unknown fields of other versions of the kind must not fail, and must be kept.
-  const options = { errors: "all", onExcessProperty: "preserve" } as const
-  let decodeSpec: ReturnType<typeof ParseResult.decodeUnknownEither<Spec, SpecEncoded>> | undefined
+const decoder = <Spec, SpecEncoded, Status>(kind: string, spec: Schema.ConstraintCodec<Spec, SpecEncoded>) => {
+  type Decoded = Result.Result<CustomObject<Spec, Status>, Resource.InvalidObject>
+  let decodeSpec:
+    | ReturnType<typeof SchemaParser.decodeUnknownResult<Schema.ConstraintCodec<Spec, SpecEncoded>>>
+    | undefined
   const decode = (wire: KubernetesObject & { readonly spec?: unknown }): Decoded => {
     const invalid = (issues: Resource.InvalidObject["issues"]) =>
       new Resource.InvalidObject({ kind, key: keyString(keyOf(wire)), issues })
     // Compiled for the first object, because a start does not decode objects.
-    decodeSpec ??= ParseResult.decodeUnknownEither(spec, options)
-    if (wire.spec === undefined) return Either.left(invalid([{ field: "spec", message: "is missing" }]))
-    return Either.mapBoth(decodeSpec(wire.spec), {
-      onLeft: (issue) => invalid(issuesOf(issue)),
-      // Only the spec is checked here; the CRD has validated the rest.
-      onRight: (spec) => ({ ...wire, spec })
-    })
+    decodeSpec ??= SchemaParser.decodeUnknownResult(KeepUnknown.of(spec))
+    if (wire.spec === undefined) return Result.fail(invalid([{ field: "spec", message: "is missing" }]))
+    const decoded = decodeSpec(wire.spec)
+    // Only the spec is checked here; the CRD has validated the rest.
+    if (Result.isSuccess(decoded)) return Result.succeed({ ...wire, spec: decoded.success })
+    // To find all issues costs more, so only an invalid object pays for it.
+    const detailed = decodeSpec(wire.spec, Issues.detailed)
+    return Result.fail(invalid(issuesOf(Result.isFailure(detailed) ? detailed.failure : decoded.failure)))
   }
   // A cached object keeps its identity until it changes, so this decodes once per resourceVersion.
   const decoded = new WeakMap<KubernetesObject, Decoded>()

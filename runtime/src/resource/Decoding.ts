@@ -1,6 +1,6 @@
 /** Decodes the objects of a list. Some may not match their schema. */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { KubernetesObject } from "./KubernetesObject.ts"
 import type { InvalidObject, Resource } from "./Resource.ts"
 
@@ -41,17 +41,17 @@ export const all = <A extends KubernetesObject>(
   const warnings: Array<string> = []
   for (const object of objects) {
     const result = resource.decode(object)
-    if (Either.isRight(result)) {
-      items.push(result.right)
+    if (Result.isSuccess(result)) {
+      items.push(result.success)
       continue
     }
-    invalid.push(result.left)
-    if (isNew(object)) warnings.push(`left an object out of a list: ${result.left.message}`)
+    invalid.push(result.failure)
+    if (isNew(object)) warnings.push(`left an object out of a list: ${result.failure.message}`)
   }
   const decoded = Effect.succeed({ items, invalid })
   return warnings.length === 0
     ? decoded
-    : Effect.zipRight(
+    : Effect.andThen(
         Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true }),
         decoded
       )

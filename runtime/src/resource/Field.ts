@@ -12,9 +12,9 @@
  * The API server enforces them; decoding does not check them. The schemas of three wire types of Kubernetes are here too: {@link
  * IntOrString}, {@link Quantity}, {@link Time}.
  */
-import type * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import type * as AST from "effect/SchemaAST"
+import * as AST from "effect/SchemaAST"
+import * as SchemaGetter from "effect/SchemaGetter"
 
 /** A validation rule in CEL. `self` is its field, `oldSelf` the previous value (the rule then runs only on updates). */
 export interface Rule {
@@ -43,16 +43,16 @@ export interface Facts {
   readonly rules?: ReadonlyArray<Rule>
 }
 
-const FactsId: unique symbol = Symbol.for("@homeostat/runtime/Field")
+const factsKey = "@homeostat/runtime/Field"
 
 /**
  * The facts in annotations.
  *
  * @internal
  */
-export const factsOf = (annotations: AST.Annotations): Facts => {
-  const facts = annotations[FactsId]
-  // Only `annotate` below writes this symbol.
+export const factsOf = (annotations: Schema.Annotations.Annotations | undefined): Facts => {
+  const facts = annotations?.[factsKey]
+  // Only `annotate` below writes this key.
   return facts === undefined ? {} : (facts as Facts)
 }
 
@@ -63,20 +63,13 @@ const merged = (inner: Facts, outer: Facts): Facts => ({
   ...(inner.rules === undefined ? {} : { rules: [...inner.rules, ...(outer.rules ?? [])] })
 })
 
-/** A schema, or a property made by `Schema.optional` and the like. */
-export type Annotatable = Schema.Annotable.All | Schema.PropertySignature.All
-
-/** Adds a fact and keeps the types. */
-export type Annotator = <S extends Annotatable>(self: S) => ReturnType<S["annotations"]>
+/** Adds a fact to a schema, or to a property made by `Schema.optional` and the like, and keeps the types. */
+export type Annotator = <S extends Schema.Top>(self: S) => S["Rebuild"]
 
 const annotate =
   (facts: Facts): Annotator =>
-  <S extends Annotatable>(self: S) => {
-    const annotations =
-      self.ast._tag === "PropertySignatureTransformation" ? self.ast.to.annotations : self.ast.annotations
-    // For a union of schema types, `annotations` loses the type of `S`; the value has the type that S declares.
-    return self.annotations({ [FactsId]: merged(factsOf(annotations), facts) }) as ReturnType<S["annotations"]>
-  }
+  (self) =>
+    self.annotate({ [factsKey]: merged(factsOf(AST.resolve(self.ast)), facts) })
 
 /**
  * A list whose items merge by these keys, so that several managers can own entries. Each key must be required or have a default.
@@ -114,7 +107,7 @@ export const listAtomic: Annotator = annotate({ listType: "atomic" })
  *
  * @example
  * ```ts
- * const selector = Schema.Record({ key: Schema.String, value: Schema.String }).pipe(Field.mapAtomic)
+ * const selector = Schema.Record(Schema.String, Schema.String).pipe(Field.mapAtomic)
  * ```
  */
 export const mapAtomic: Annotator = annotate({ mapType: "atomic" })
@@ -171,44 +164,40 @@ export const rule = (rule: Rule): Annotator => annotate({ rules: [rule] })
  */
 export const immutable: Annotator = rule({ rule: "self == oldSelf", message: "is immutable" })
 
-/** One message instead of one per member of a union. */
-const expected = (what: string) => (issue: ParseResult.ParseIssue) => ({
-  message: `Expected ${what}, actual ${JSON.stringify(issue.actual)}`,
-  override: true
-})
-
 /** A number or a string, as in `maxUnavailable: 1` and `maxUnavailable: 25%`. */
-export const IntOrString = Schema.Union(Schema.Int, Schema.String).annotations({
+export const IntOrString = Schema.Union([Schema.Int, Schema.String]).annotate({
   identifier: "IntOrString",
-  message: expected("a whole number or a string")
+  expected: "a whole number or a string"
 })
 
 const quantity =
   /^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$/
 
 /** A resource quantity: `500m`, `1Gi`, `2`. A number decodes to text, as in built-in kinds. */
-export const Quantity = Schema.transform(
-  Schema.Union(Schema.Int, Schema.String.pipe(Schema.pattern(quantity))).annotations({
-    message: expected("a quantity such as 500m or 1Gi")
-  }),
-  Schema.String,
-  { strict: true, decode: String, encode: (text) => text }
-).annotations({
-  identifier: "Quantity",
-  jsonSchema: { "x-kubernetes-int-or-string": true, pattern: quantity.source }
-})
+export const Quantity = Schema.Union([Schema.Int, Schema.String.check(Schema.isPattern(quantity))])
+  .annotate({ expected: "a quantity such as 500m or 1Gi" })
+  .pipe(
+    Schema.decodeTo(Schema.String, {
+      decode: SchemaGetter.transform(String),
+      encode: SchemaGetter.passthrough()
+    })
+  )
+  .annotate({
+    identifier: "Quantity",
+    jsonSchema: { "x-kubernetes-int-or-string": true, pattern: quantity.source }
+  })
+
+const expectedTime = { expected: "an RFC 3339 time such as 2026-11-20T09:00:00Z" }
 
 /**
  * A point in time, RFC 3339: `2026-11-20T09:00:00Z`. It stays a string, as on the wire. The pattern rejects formats that only the
  * server's `date-time` accepts, such as a comma before the fraction.
  */
-export const Time = Schema.String.pipe(
-  Schema.pattern(
-    /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$/,
-    {
-      identifier: "Time",
-      message: expected("an RFC 3339 time such as 2026-11-20T09:00:00Z")
-    }
-  ),
-  format("date-time")
-)
+export const Time = Schema.String.annotate(expectedTime)
+  .check(
+    Schema.isPattern(
+      /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$/,
+      { identifier: "Time", ...expectedTime }
+    )
+  )
+  .pipe(format("date-time"))

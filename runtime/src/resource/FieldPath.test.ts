@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Either } from "effect"
+import { Result } from "effect"
 import * as FieldPath from "./FieldPath.ts"
 import type { StructuralSchema } from "./StructuralSchema.ts"
 
@@ -50,7 +50,7 @@ describe("FieldPath.resolve finds the schema of", () => {
     [".metadata.creationTimestamp", { type: "string", format: "date-time" }]
   ]
   for (const [path, schema] of found) {
-    test(path, () => expect(FieldPath.resolve(root, path)).toEqual(Either.right(schema)))
+    test(path, () => expect(FieldPath.resolve(root, path)).toEqual(Result.succeed(schema)))
   }
 
   const lost: ReadonlyArray<readonly [string, string]> = [
@@ -64,11 +64,11 @@ describe("FieldPath.resolve finds the schema of", () => {
   ]
   for (const [path, problem] of lost) {
     test(`an error for ${path || "an empty path"}`, () =>
-      expect(FieldPath.resolve(root, path)).toEqual(Either.left(problem)))
+      expect(FieldPath.resolve(root, path)).toEqual(Result.fail(problem)))
   }
 
   test("FieldPath.parse returns unescaped names and list items", () =>
     expect(FieldPath.parse(String.raw`.a\.b['c\'d'][1:2]`)).toEqual(
-      Either.right([{ name: "a.b" }, { name: "c'd" }, { item: "1:2" }])
+      Result.succeed([{ name: "a.b" }, { name: "c'd" }, { item: "1:2" }])
     ))
 })

@@ -3,7 +3,7 @@
  * `.metadata.labels.app\.kubernetes\.io/name`. The server accepts any path and shows nothing for a wrong one, so this module finds
  * mistakes.
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { StructuralSchema } from "./StructuralSchema.ts"
 
 /** One step: to a property, or to an item of a list. */
@@ -14,20 +14,20 @@ const quoted = String.raw`\[(?:'((?:\\.|[^'\\])+)'|"((?:\\.|[^"\\])+)")\]`
 const item = String.raw`\[(\?\(.*?\)(?=\])|[-\d*:,]+)\]`
 const step = new RegExp(`${name}|${quoted}|${item}`, "y")
 
-/** The steps of a path; Left is the error. */
-export const parse = (path: string): Either.Either<ReadonlyArray<Step>, string> => {
+/** The steps of a path; a failure is the error. */
+export const parse = (path: string): Result.Result<ReadonlyArray<Step>, string> => {
   const steps: Array<Step> = []
   step.lastIndex = 0
   while (step.lastIndex < path.length) {
     const at = step.lastIndex
     const found = step.exec(path)
-    if (found === null) return Either.left(`${path} cannot be read from ${JSON.stringify(path.slice(at))} on`)
+    if (found === null) return Result.fail(`${path} cannot be read from ${JSON.stringify(path.slice(at))} on`)
     const [, plain, single, double, item] = found
     const property = plain ?? single ?? double
     if (property !== undefined) steps.push({ name: property.replace(/\\(.)/g, "$1") })
     else if (item !== undefined) steps.push({ item })
   }
-  return steps.length === 0 ? Either.left("the path is empty") : Either.right(steps)
+  return steps.length === 0 ? Result.fail("the path is empty") : Result.succeed(steps)
 }
 
 /** The metadata of every object, with the fields that a path may use. */
@@ -49,14 +49,14 @@ const metadata: StructuralSchema = {
   }
 }
 
-/** The schema at a path of an object with the schema `root`; Left is the error. */
-export const resolve = (root: StructuralSchema, path: string): Either.Either<StructuralSchema, string> =>
-  Either.flatMap(parse(path), (steps) => {
+/** The schema at a path of an object with the schema `root`; a failure is the error. */
+export const resolve = (root: StructuralSchema, path: string): Result.Result<StructuralSchema, string> =>
+  Result.flatMap(parse(path), (steps) => {
     let schema: StructuralSchema = { ...root, properties: { ...root.properties, metadata } }
     for (const step of steps) {
       const next = into(schema, step)
       if (next === undefined) {
-        return Either.left(
+        return Result.fail(
           "name" in step
             ? `${path} not found: the schema has no field ${step.name}`
             : `${path} takes an item of a field that is not a list`
@@ -64,7 +64,7 @@ export const resolve = (root: StructuralSchema, path: string): Either.Either<Str
       }
       schema = next
     }
-    return Either.right(schema)
+    return Result.succeed(schema)
   })
 
 const into = (schema: StructuralSchema, step: Step): StructuralSchema | undefined => {

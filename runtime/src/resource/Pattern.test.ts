@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Either } from "effect"
+import { Result } from "effect"
 import * as Pattern from "./Pattern.ts"
 
 describe("Pattern", () => {
@@ -13,7 +13,7 @@ describe("Pattern", () => {
     [/a/gimsy, "(?ims)a"]
   ]
   for (const [regexp, pattern] of same) {
-    test(`converts ${regexp} to ${pattern}`, () => expect(Pattern.fromRegExp(regexp)).toEqual(Either.right(pattern)))
+    test(`converts ${regexp} to ${pattern}`, () => expect(Pattern.fromRegExp(regexp)).toEqual(Result.succeed(pattern)))
   }
 
   const refused: ReadonlyArray<readonly [RegExp, string]> = [
@@ -29,21 +29,21 @@ describe("Pattern", () => {
   ]
   for (const [regexp, what] of refused) {
     test(`rejects ${regexp}`, () =>
-      expect(Pattern.fromRegExp(regexp)).toEqual(Either.left(`has ${what}, which the API server's RE2 does not know`)))
+      expect(Pattern.fromRegExp(regexp)).toEqual(Result.fail(`has ${what}, which the API server's RE2 does not know`)))
   }
 
   test("rejects an empty class", () =>
     expect(Pattern.fromText("[^]")).toEqual(
-      Either.left("has an empty class, which the API server's RE2 does not know")
+      Result.fail("has an empty class, which the API server's RE2 does not know")
     ))
 
   test("rejects more than 1000 repetitions", () =>
     expect(Pattern.fromRegExp(/^a{1,1001}$/)).toEqual(
-      Either.left("repeats more than 1000 times, which the API server's RE2 does not do")
+      Result.fail("repeats more than 1000 times, which the API server's RE2 does not do")
     ))
 
   test("accepts syntax of RE2 that JavaScript does not have", () =>
-    expect(Pattern.fromText("(?i)^a$")).toEqual(Either.right("(?i)^a$")))
+    expect(Pattern.fromText("(?i)^a$")).toEqual(Result.succeed("(?i)^a$")))
 
   test("escapes a literal text", () => {
     const text = "a.b*c+d?e^f$g{h}i(j)k|l[m]n\\o/p"

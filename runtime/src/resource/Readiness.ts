@@ -16,7 +16,7 @@
  * | Service | it exists. For the type LoadBalancer it has a cluster IP. Nothing asks for the address of the load balancer |
  * | CustomResourceDefinition | the API server serves it |
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import {
   CustomResourceDefinition,
   DaemonSet,
@@ -205,9 +205,9 @@ const rule = <A extends KubernetesObject>(
 ): readonly [string, Rule] => [
   Resource.nameOf(kind),
   (wire) =>
-    Either.match(kind.decode(wire), {
-      onLeft: ({ message }) => inProgress(message),
-      onRight: (object) => judge(object)
+    Result.match(kind.decode(wire), {
+      onFailure: ({ message }) => inProgress(message),
+      onSuccess: (object) => judge(object)
     })
 ]
 

@@ -3,7 +3,7 @@
  * `CustomResource.make` declares custom kinds.
  */
 import * as Data from "effect/Data"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import { type Desired, type KubernetesObject, keyString, type ObjectKey } from "./KubernetesObject.ts"
 
 /**
@@ -42,7 +42,7 @@ export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
   /** `metadata`: only PartialObjectMetadata is read and cached. Part of the identity of an informer. */
   readonly projection: "full" | "metadata"
   /** Decodes the wire form. The result is cached per wire object, so that a cached object is decoded once per resourceVersion. */
-  readonly decode: (wire: KubernetesObject) => Either.Either<A, InvalidObject>
+  readonly decode: (wire: KubernetesObject) => Result.Result<A, InvalidObject>
   /** The type of a read, for `typeof WebApp.Type`. It has no value at run time. */
   readonly Type: A
   /** The type of a write, for `typeof WebApp.Desired`. It has no value at run time. */
@@ -109,7 +109,7 @@ export interface Options<A extends KubernetesObject> {
   /** `metadata`: only metadata is read and cached. Default `full`. */
   readonly projection?: "full" | "metadata" | undefined
   /** Default: the object as the server sent it. */
-  readonly decode?: ((wire: KubernetesObject) => Either.Either<A, InvalidObject>) | undefined
+  readonly decode?: ((wire: KubernetesObject) => Result.Result<A, InvalidObject>) | undefined
 }
 
 class Kind<A extends KubernetesObject, D> implements Resource<A, D> {
@@ -119,7 +119,7 @@ class Kind<A extends KubernetesObject, D> implements Resource<A, D> {
   readonly plural: string
   readonly namespaced: boolean
   readonly projection: "full" | "metadata"
-  readonly decode: (wire: KubernetesObject) => Either.Either<A, InvalidObject>
+  readonly decode: (wire: KubernetesObject) => Result.Result<A, InvalidObject>
   declare readonly Type: A
   declare readonly Desired: (desired: D) => void
 
@@ -131,7 +131,7 @@ class Kind<A extends KubernetesObject, D> implements Resource<A, D> {
     this.namespaced = options.namespaced ?? true
     this.projection = options.projection ?? "full"
     // The only unchecked cast: the server validates built-in kinds.
-    this.decode = options.decode ?? ((wire) => Either.right(wire as A))
+    this.decode = options.decode ?? ((wire) => Result.succeed(wire as A))
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { Either, Schema } from "effect"
+import { Effect, Option, Result, Schema, SchemaGetter } from "effect"
 import * as Condition from "./Condition.ts"
 import * as Field from "./Field.ts"
 import { compile } from "./SchemaCompiler.ts"
@@ -9,12 +9,20 @@ const where = { kind: "WebApp", field: "spec" }
 
 class Point extends Schema.Class<Point>("Point")({
   x: Schema.Int,
-  y: Schema.optionalWith(Schema.Int, { default: () => 7 })
+  y: Schema.Int.pipe(Schema.withDecodingDefaultType(Effect.succeed(7)))
 }) {}
+
+/** A property that is 1 if it is absent or null. */
+const NumberOrNull = Schema.optional(Schema.NullOr(Schema.Int)).pipe(
+  Schema.decodeTo(Schema.Int, {
+    decode: SchemaGetter.transformOptional((value) => Option.some(Option.getOrNull(value) ?? 1)),
+    encode: SchemaGetter.passthrough()
+  })
+)
 
 const Port = Schema.Struct({
   port: Schema.Int,
-  protocol: Schema.optionalWith(Schema.Literal("TCP", "UDP"), { default: () => "TCP" as const })
+  protocol: Schema.Literals(["TCP", "UDP"]).pipe(Schema.withDecodingDefaultType(Effect.succeed("TCP" as const)))
 })
 /** True if the API server would accept a value. Uses the part of the validation that the compiler supports. */
 const accepts = (schema: StructuralSchema, value: Json | undefined): boolean => {
@@ -92,41 +100,44 @@ describe("The API server and the decoder accept the same values of", () => {
       { port: 1, more: true }
     ]
   ]
-  const schemas: ReadonlyArray<Schema.Schema.AnyNoContext> = [
+  const schemas: ReadonlyArray<Schema.Codec<unknown, unknown>> = [
     Schema.Int,
-    Schema.Int.pipe(Schema.between(1, 50)),
-    Schema.Int.pipe(Schema.positive(), Schema.lessThan(50), Schema.multipleOf(2), Schema.multipleOf(3)),
-    Schema.Number.pipe(Schema.greaterThan(0), Schema.lessThanOrEqualTo(1)),
-    Schema.NullOr(Schema.Int.pipe(Schema.lessThan(3))),
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 })),
+    Schema.Int.check(Schema.isGreaterThan(0), Schema.isLessThan(50), Schema.isMultipleOf(2), Schema.isMultipleOf(3)),
+    Schema.Number.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(1)),
+    Schema.NullOr(Schema.Int.check(Schema.isLessThan(3))),
     Schema.Boolean,
     Schema.Literal(true),
-    Schema.Literal(1, 2),
-    Schema.Literal("a", "b"),
+    Schema.Literals([1, 2]),
+    Schema.Literals(["a", "b"]),
     Schema.String,
-    Schema.NonEmptyString.pipe(Schema.maxLength(3)),
-    Schema.String.pipe(Schema.pattern(/^a/i), Schema.pattern(/b$/)),
-    Schema.String.pipe(Schema.startsWith("+")),
-    Schema.String.pipe(Schema.endsWith("b")),
-    Schema.String.pipe(Schema.includes("/")),
-    Schema.TemplateLiteral("v", Schema.Number),
+    Schema.NonEmptyString.check(Schema.isMaxLength(3)),
+    Schema.String.check(Schema.isPattern(/^a/i), Schema.isPattern(/b$/)),
+    Schema.String.check(Schema.isStartingWith("+")),
+    Schema.String.check(Schema.isEndingWith("b")),
+    Schema.String.check(Schema.isIncluding("/")),
+    Schema.TemplateLiteral(["v", Schema.Number]),
     Field.IntOrString,
     Field.Quantity,
     Field.Time,
-    Schema.Union(Schema.Int.pipe(Schema.between(1, 5)), Schema.String.pipe(Schema.pattern(/^\d+%$/))),
-    Schema.Array(Schema.String).pipe(Schema.minItems(1), Schema.maxItems(2)),
-    Schema.NonEmptyArray(Schema.Literal("a", "b")),
+    Schema.Union([
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 })),
+      Schema.String.check(Schema.isPattern(/^\d+%$/))
+    ]),
+    Schema.Array(Schema.String).check(Schema.isMinLength(1), Schema.isMaxLength(2)),
+    Schema.NonEmptyArray(Schema.Literals(["a", "b"])),
     Schema.Array(Port),
-    Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Int) }),
+    Schema.Record(Schema.String, Schema.NullOr(Schema.Int)),
     Port,
     Point,
-    Schema.NullOr(Schema.Struct({ a: Schema.optionalWith(Schema.Int, { nullable: true, default: () => 1 }) }))
+    Schema.NullOr(Schema.Struct({ a: NumberOrNull }))
   ]
   for (const schema of schemas) {
     test(`${schema}`, () => {
       const structural = compile(schema, where)
-      const decode = Schema.decodeUnknownEither(schema)
+      const decode = Schema.decodeUnknownResult(schema)
       const server = samples.filter((sample) => accepts(structural, sample))
-      const effect = samples.filter((sample) => Either.isRight(decode(sample)))
+      const effect = samples.filter((sample) => Result.isSuccess(decode(sample)))
       // A struct also decodes from an array, but the server rejects arrays.
       expect(server).toEqual(effect.filter((sample) => structural.type !== "object" || !Array.isArray(sample)))
       expect(server).not.toBeEmpty()
@@ -155,7 +166,10 @@ describe("The API server and the decoder accept the same values of", () => {
     for (const [change, verdict] of verdicts) {
       const sample = { ...condition, ...change }
       expect([sample, accepts(structural, sample)]).toEqual([sample, verdict])
-      expect([sample, Either.isRight(Schema.decodeUnknownEither(Condition.schema)(sample))]).toEqual([sample, verdict])
+      expect([sample, Result.isSuccess(Schema.decodeUnknownResult(Condition.schema)(sample))]).toEqual([
+        sample,
+        verdict
+      ])
     }
   })
 })

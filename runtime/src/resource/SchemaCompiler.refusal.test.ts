@@ -1,68 +1,68 @@
 import { describe, expect, test } from "bun:test"
-import { Either, Schema } from "effect"
+import { Effect, Result, Schema, SchemaGetter } from "effect"
 import * as Field from "./Field.ts"
 import { InvalidDefinition } from "./InvalidDefinition.ts"
 import { compile } from "./SchemaCompiler.ts"
 
 const Port = Schema.Struct({
   port: Schema.Int,
-  protocol: Schema.optionalWith(Schema.Literal("TCP", "UDP"), { default: () => "TCP" as const })
+  protocol: Schema.Literals(["TCP", "UDP"]).pipe(Schema.withDecodingDefaultType(Effect.succeed("TCP" as const)))
 })
 describe("SchemaCompiler rejects what a CRD cannot express, with the field and advice:", () => {
   interface Tree {
     readonly children: ReadonlyArray<Tree>
   }
-  const Tree: Schema.Schema<Tree> = Schema.Struct({ children: Schema.Array(Schema.suspend(() => Tree)) })
+  const Tree: Schema.Codec<Tree> = Schema.Struct({ children: Schema.Array(Schema.suspend(() => Tree)) })
   const whole = 'Annotate the outermost schema with the stored form, { jsonSchema: { type: "string", … } }'
-  const refused: ReadonlyArray<readonly [string, Schema.Struct.Field, string]> = [
+  const refused: ReadonlyArray<readonly [string, Schema.Top, string]> = [
     [
       "a transformation",
       Schema.NumberFromString,
-      `WebApp spec.a: its stored form differs from its decoded one, NumberFromString. ${whole}`
+      `WebApp spec.a: its stored form differs from its decoded one, (string <-> number). ${whole}`
     ],
     [
       "a bound on the result of a transformation",
-      Schema.Trim.annotations({ jsonSchema: { type: "string" } }).pipe(Schema.minLength(1)),
+      Schema.Trim.annotate({ jsonSchema: { type: "string" } }).check(Schema.isMinLength(1)),
       `WebApp spec.a: this filter bounds what is decoded, not what is stored. ${whole}`
     ],
     [
       "a filter without a rule",
-      Schema.String.pipe(Schema.filter((text) => text !== "x")),
-      "WebApp spec.a: the API server does not know what this filter asks for. Say it to the server too: pipe Field.rule onto it, or give the filter a jsonSchema annotation such as { pattern }"
+      Schema.String.check(Schema.makeFilter((text) => text !== "x")),
+      "WebApp spec.a: the API server does not know what this filter asks for. Say it to the server too: pipe Field.rule onto it, or give the filter a toJsonSchema annotation such as () => ({ pattern })"
     ],
     [
       "a union of structs",
-      Schema.Union(Schema.Struct({ b: Schema.String }), Schema.Struct({ c: Schema.String })),
+      Schema.Union([Schema.Struct({ b: Schema.String }), Schema.Struct({ c: Schema.String })]),
       'WebApp spec.a: a CRD cannot hold a union of structs. Use one struct with an optional property per variant, and Field.rule({ rule: "has(self.a) != has(self.b)" })'
     ],
     [
       "a union of types",
-      Schema.Union(Schema.String, Schema.Boolean),
+      Schema.Union([Schema.String, Schema.Boolean]),
       "WebApp spec.a: a CRD has one type per field, this is string | boolean. Use one type, or Field.IntOrString"
     ],
     [
       "an unbounded number or text",
-      Schema.Union(Schema.String, Schema.Number),
+      Schema.Union([Schema.String, Schema.Number]),
       "WebApp spec.a: a CRD has one type per field, this is string | number. Use one type, or Field.IntOrString"
     ],
     [
       "a number or a literal",
-      Schema.Union(Schema.Int, Schema.Literal("auto")),
+      Schema.Union([Schema.Int, Schema.Literal("auto")]),
       'WebApp spec.a: a CRD has one type per field, this is Int | "auto". Use one type, or Field.IntOrString'
     ],
     [
       "a rule for only the numbers of IntOrString",
-      Schema.Union(Schema.Int.pipe(Field.rule({ rule: "self < 9" })), Schema.String),
-      "WebApp spec.a: a CRD has one type per field, this is int | string. Use one type, or Field.IntOrString"
+      Schema.Union([Schema.Int.pipe(Field.rule({ rule: "self < 9" })), Schema.String]),
+      "WebApp spec.a: a CRD has one type per field, this is Int | string. Use one type, or Field.IntOrString"
     ],
     [
       "literals of several types",
-      Schema.Literal("a", 1),
+      Schema.Literals(["a", 1]),
       "WebApp spec.a: a CRD has one type per field, these literals have several or none. Use strings"
     ],
     [
       "null among literals",
-      Schema.NullOr(Schema.Literal("a", "b")),
+      Schema.NullOr(Schema.Literals(["a", "b"])),
       "WebApp spec.a: the API server accepts no null where there is an enum. Leave the property out instead: Schema.optional"
     ],
     [
@@ -72,7 +72,7 @@ describe("SchemaCompiler rejects what a CRD cannot express, with the field and a
     ],
     [
       "a tuple",
-      Schema.Tuple(Schema.String, Schema.Int),
+      Schema.Tuple([Schema.String, Schema.Int]),
       "WebApp spec.a: a CRD has no tuples. Use Schema.Array, or a struct with a name for each place"
     ],
     [
@@ -87,33 +87,56 @@ describe("SchemaCompiler rejects what a CRD cannot express, with the field and a
     ],
     [
       "a value without a JSON form",
-      Schema.DateFromSelf,
-      "WebApp spec.a: DateFromSelf has no JSON form. Use the schema of what is stored, such as Schema.String or Field.Time"
+      Schema.Date,
+      "WebApp spec.a: Date has no JSON form. Use the schema of what is stored, such as Schema.String or Field.Time"
     ],
     [
       "big integers",
-      Schema.BigIntFromSelf,
+      Schema.BigInt,
       "WebApp spec.a: bigint has no JSON form. Use the schema of what is stored, such as Schema.String or Field.Time"
     ],
     [
       "bounds on keys",
-      Schema.Record({ key: Schema.NonEmptyString, value: Schema.String }),
+      Schema.Record(Schema.NonEmptyString, Schema.String),
       "WebApp spec.a: a CRD cannot constrain the keys of a record. Use Schema.String keys and Field.rule({ rule: \"self.all(key, key.matches('…'))\" })"
     ],
     [
       "properties next to a record",
-      Schema.Struct({ b: Schema.String }, Schema.Record({ key: Schema.String, value: Schema.String })),
+      Schema.StructWithRest(Schema.Struct({ b: Schema.String }), [Schema.Record(Schema.String, Schema.String)]),
       "WebApp spec.a: named properties and a record in one struct. Put the record into a property of its own"
     ],
     [
       "a pattern beyond RE2",
-      Schema.Record({ key: Schema.String, value: Schema.Array(Schema.String.pipe(Schema.pattern(/^(?!x)/))) }),
+      Schema.Record(Schema.String, Schema.Array(Schema.String.check(Schema.isPattern(/^(?!x)/)))),
       "WebApp spec.a.*[]: its pattern has a look-around, which the API server's RE2 does not know. Say it in other words, or as a CEL rule with Field.rule"
     ],
     [
       "a default that its schema refuses",
-      Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 50)), { default: () => 0 }),
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 })).pipe(
+        Schema.withDecodingDefaultType(Effect.succeed(0))
+      ),
       "WebApp spec.a: the default does not fit: Expected a number between 1 and 50, actual 0. Give a default that the schema accepts"
+    ],
+    [
+      "a default that fails",
+      Schema.Int.pipe(
+        Schema.withDecodingDefaultType(
+          Effect.sync(() => {
+            throw new Error("no number")
+          })
+        )
+      ),
+      "WebApp spec.a: the default fails: Error: no number. Give a default that the schema accepts"
+    ],
+    [
+      "a change of a struct's values",
+      Schema.Struct({ b: Schema.String }).pipe(
+        Schema.decodeTo(Schema.Struct({ b: Schema.String }), {
+          decode: SchemaGetter.transform(({ b }) => ({ b: b.trim() })),
+          encode: SchemaGetter.passthrough()
+        })
+      ),
+      `WebApp spec.a: its stored form differs from its decoded one, (object <-> object). ${whole}`
     ],
     [
       "a list that merges by a key its items lack",
@@ -152,18 +175,18 @@ describe("SchemaCompiler rejects what a CRD cannot express, with the field and a
     ],
     [
       "a jsonSchema annotation that no CRD can hold",
-      Schema.String.annotations({ jsonSchema: { contentEncoding: "base64" } }),
+      Schema.String.annotate({ jsonSchema: { contentEncoding: "base64" } }),
       'WebApp spec.a: its jsonSchema annotation has "contentEncoding", which a CRD cannot hold. Say it in other words, or as a CEL rule with Field.rule'
     ]
   ]
   for (const [name, field, message] of refused) {
     test(name, () => {
-      const refusal = Either.try({
+      const refusal = Result.try({
         try: () => compile(Schema.Struct({ a: field }), { kind: "WebApp", field: "spec" }),
         catch: (error) => error
       })
-      expect(Either.isLeft(refusal) && refusal.left).toBeInstanceOf(InvalidDefinition)
-      expect(Either.isLeft(refusal) && refusal.left).toHaveProperty("message", message)
+      expect(Result.isFailure(refusal) && refusal.failure).toBeInstanceOf(InvalidDefinition)
+      expect(Result.isFailure(refusal) && refusal.failure).toHaveProperty("message", message)
     })
   }
 })

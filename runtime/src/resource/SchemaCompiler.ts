@@ -1,23 +1,28 @@
 /**
  * Compiles an Effect Schema to the structural schema of its wire side.
  *
- * A default becomes a `default` of the server. A filter becomes the bound in its `jsonSchema` annotation. Kubernetes' own facts come
- * from `Field`. If a structural schema cannot express the schema, it is an error, because the server would store objects that do not
- * decode: {@link InvalidDefinition} names the field and a fix.
+ * A default becomes a `default` of the server. A check becomes a bound; a filter of your own states it with the annotation
+ * `toJsonSchema`. Kubernetes' own facts come from `Field`. If a structural schema cannot express the schema, it is an error, because
+ * the server would store objects that do not decode: {@link InvalidDefinition} names the field and a fix.
  *
  * - `Schema.Int` is `integer`; with both bounds it gets the smallest format, `int32` or `int64`.
  * - A union with null is `nullable`; a union of `Schema.Int` and `Schema.String` is int-or-string.
  * - The server keeps a value of `Schema.Unknown` unchanged.
- * - A `jsonSchema` annotation with a `type` replaces the whole schema.
+ * - An annotation `jsonSchema` on any schema adds bounds. With a `type` it replaces the whole schema.
  * - Lengths are UTF-16 units here and code points on the server: they differ for characters such as emoji.
  */
-import * as Either from "effect/Either"
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as ParseResult from "effect/ParseResult"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
+import type * as SchemaIssue from "effect/SchemaIssue"
+import * as SchemaParser from "effect/SchemaParser"
+import * as Checks from "./Checks.ts"
 import * as Field from "./Field.ts"
 import { InvalidDefinition } from "./InvalidDefinition.ts"
+import * as Issues from "./Issues.ts"
 import * as Pattern from "./Pattern.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
@@ -39,7 +44,7 @@ interface At {
  * @throws InvalidDefinition if a structural schema cannot express it
  */
 export const compile = (
-  schema: Schema.Schema.All,
+  schema: Schema.Constraint,
   where: { readonly kind: string; readonly field: string }
 ): Structural => StructuralSchema.finished(node(schema.ast, { ...where, optional: false, within: [] }))
 
@@ -47,10 +52,33 @@ const refuse = (at: At, problem: string, fix: string): never => {
   throw new InvalidDefinition({ kind: at.kind, field: at.field, problem, fix })
 }
 
+/** One part of a schema: its annotations, or those of a check together with the check. */
+interface Layer {
+  readonly annotations: Schema.Annotations.Annotations | undefined
+  readonly check?: AST.Filter<unknown> | undefined
+}
+
+/** The parts of a schema, from the inside out. */
+const layersOf = (ast: AST.AST): ReadonlyArray<Layer> => [
+  { annotations: ast.annotations },
+  ...(ast.checks ?? []).flatMap(layersOfCheck)
+]
+
+const layersOfCheck = (check: AST.Check<unknown>): ReadonlyArray<Layer> => {
+  if (check._tag === "Filter") return [{ annotations: check.annotations, check }]
+  const isStated = statedIn(check.annotations) !== undefined || Field.factsOf(check.annotations).rules !== undefined
+  return [...(isStated ? [] : check.checks.flatMap(layersOfCheck)), { annotations: check.annotations }]
+}
+
 const node = (ast: AST.AST, at: At): Structural => {
-  const stated = statedBy(ast)
-  const shape = stated !== undefined && isWhole(ast, stated) ? {} : shapeOf(ast, { ...at, within: [...at.within, ast] })
-  return dressed(shape, ast, at)
+  const layers = layersOf(ast)
+  const whole = layers.findLastIndex(({ annotations }) => isWhole(statedIn(annotations)))
+  if (whole < 0) {
+    const shape = shapeOf(ast, { ...at, within: [...at.within, ast] })
+    return layers.reduce((schema, layer) => dressed(schema, layer, at), shape)
+  }
+  if (ast.encoding !== undefined && layers.slice(whole + 1).some(({ check }) => check !== undefined)) refuseBound(at)
+  return layers.slice(whole).reduce<Structural>((schema, layer) => dressed(schema, layer, at), {})
 }
 
 /** Compiles a deeper field. */
@@ -58,66 +86,122 @@ const child = (ast: AST.AST, at: At, step: string): Structural =>
   StructuralSchema.finished(node(ast, { ...at, field: at.field + step, optional: false }))
 
 const shapeOf = (ast: AST.AST, at: At): Structural => {
-  const surrogate = AST.getSurrogateAnnotation(ast)
-  if (Option.isSome(surrogate)) return node(surrogate.value, at)
+  if (ast.encoding !== undefined) return storedOf(ast, ast.encoding, at)
   switch (ast._tag) {
-    case "StringKeyword":
+    case "String":
       return { type: "string" }
-    case "NumberKeyword":
+    case "Number":
       return { type: "number" }
-    case "BooleanKeyword":
+    case "Boolean":
       return { type: "boolean" }
-    case "UnknownKeyword":
-    case "AnyKeyword":
+    case "Unknown":
+    case "Any":
       return { "x-kubernetes-preserve-unknown-fields": true }
     case "ObjectKeyword":
       return { type: "object", "x-kubernetes-preserve-unknown-fields": true }
     case "TemplateLiteral":
-      return narrowed({ type: "string" }, { pattern: AST.getTemplateLiteralRegExp(ast).source }, at)
+      return narrowed({ type: "string" }, { pattern: `^${templateOf(ast, at)}$` }, at)
+    case "Null":
     case "Literal":
-    case "Enums":
+    case "Enum":
       return choice([ast], at)
     case "Union":
       return union(ast, at)
-    case "TupleType":
+    case "Arrays":
       return list(ast, at)
-    case "TypeLiteral":
-      return object(ast, undefined, [], at)
-    case "Refinement":
-      return refinement(ast, at)
-    case "Transformation":
-      return transformation(ast, at)
+    case "Objects":
+      return object(ast, [], at)
     case "Suspend": {
-      const inner = ast.f()
+      const inner = ast.thunk()
       return at.within.includes(inner)
         ? refuse(at, "the schema contains itself", "Use Schema.Unknown at this place: it is kept, but not validated")
         : node(inner, at)
     }
-    case "UndefinedKeyword":
-    case "VoidKeyword":
-    case "NeverKeyword":
-      return refuse(at, `JSON has no ${ast}`, "Make the property optional with Schema.optional")
+    case "Undefined":
+    case "Void":
+    case "Never":
+      return refuse(at, `JSON has no ${Issues.nameOf(ast)}`, "Make the property optional with Schema.optional")
     default:
       return refuse(
         at,
-        `${ast} has no JSON form`,
+        `${Issues.nameOf(ast)} has no JSON form`,
         "Use the schema of what is stored, such as Schema.String or Field.Time"
       )
   }
 }
 
-const object = (
-  from: AST.TypeLiteral,
-  to: AST.TypeLiteral | undefined,
-  transformations: ReadonlyArray<AST.PropertySignatureTransformation>,
-  at: At
-): Structural => {
-  const [record, ...others] = from.indexSignatures
+/** The schema of what is stored. Effect has one form for a property with a default, a class, another name and other changes. */
+const storedOf = (ast: AST.AST, encoding: AST.Encoding, at: At): Structural => {
+  const [first] = encoding
+  if (encoding.length === 1 && AST.isObjects(first.to)) {
+    if (AST.isDeclaration(ast) && isClass(ast, first.to)) return node(first.to, at)
+    if (AST.isObjects(ast) && isRenamed(ast, first.to)) {
+      return object(
+        ast,
+        first.to.propertySignatures.map(({ name }) => name),
+        at
+      )
+    }
+  }
+  // An absent property has a default, or the like: a present value stays as it is.
+  if (at.optional && encoding.every(({ transformation }) => keepsValue(transformation))) {
+    const [stored, ...others] = encoding.map(({ to }) => to).reverse()
+    return others.flatMap(layersOf).reduce((schema, layer) => dressed(schema, layer, at), node(stored ?? ast, at))
+  }
+  if (ast.checks !== undefined) return refuseBound(at)
+  const name = AST.resolveIdentifier(ast) ?? `(${Issues.nameOf(endOf(ast))} <-> ${Issues.nameOf(ast)})`
+  return refuse(at, `its stored form differs from its decoded one, ${name}`, wholeFix)
+}
+
+const keepsValue = (transformation: AST.Link["transformation"]): boolean =>
+  transformation._tag === "Transformation" &&
+  (transformation.decode._tag === "Passthrough" || transformation.decode._tag.startsWith("TransformOptional"))
+
+/** Whether a declaration is a class, whose only parameter is the struct of its fields. */
+const isClass = ({ typeParameters: [fields] }: AST.Declaration, stored: AST.Objects): boolean =>
+  fields !== undefined && AST.isObjects(fields) && fields.propertySignatures === stored.propertySignatures
+
+/** Whether a struct is stored with other names only, as `Schema.encodeKeys` does it. */
+const isRenamed = (ast: AST.Objects, stored: AST.Objects): boolean =>
+  ast.propertySignatures.length === stored.propertySignatures.length &&
+  ast.propertySignatures.every(({ type }, at) => AST.toEncoded(type) === stored.propertySignatures[at]?.type) &&
+  ast.propertySignatures.some(({ name }, at) => name !== stored.propertySignatures[at]?.name)
+
+/** The stored end of a schema. */
+const endOf = (ast: AST.AST): AST.AST => {
+  const last = ast.encoding?.at(-1)
+  return last === undefined ? ast : endOf(last.to)
+}
+
+const wholeFix = 'Annotate the outermost schema with the stored form, { jsonSchema: { type: "string", … } }'
+
+const refuseBound = (at: At): never => refuse(at, "this filter bounds what is decoded, not what is stored", wholeFix)
+
+const templateOf = (ast: AST.AST, at: At): string => {
+  if (ast.checks !== undefined) return refuse(at, unknownFilter, ruleFix)
+  switch (ast._tag) {
+    case "Literal":
+      return Pattern.literal(String(ast.literal))
+    case "Number":
+      return "[+-]?\\d*\\.?\\d+(?:[Ee][+-]?\\d+)?"
+    case "BigInt":
+      return "-?\\d+"
+    case "TemplateLiteral":
+      return ast.parts.map((part) => templateOf(part, at)).join("")
+    case "Union":
+      return `(${ast.types.map((part) => templateOf(part, at)).join("|")})`
+    default:
+      return "[\\s\\S]*?"
+  }
+}
+
+const object = (ast: AST.Objects, names: ReadonlyArray<PropertyKey>, at: At): Structural => {
+  const [record, ...others] = ast.indexSignatures
   if (record !== undefined) {
-    if (from.propertySignatures.length > 0 || others.length > 0) {
+    if (ast.propertySignatures.length > 0 || others.length > 0) {
       return refuse(at, "named properties and a record in one struct", "Put the record into a property of its own")
     }
-    if (record.parameter._tag !== "StringKeyword") {
+    if (!AST.isString(record.parameter) || record.parameter.checks !== undefined) {
       const fix = "Use Schema.String keys and Field.rule({ rule: \"self.all(key, key.matches('…'))\" })"
       return refuse(at, "a CRD cannot constrain the keys of a record", fix)
     }
@@ -125,77 +209,75 @@ const object = (
   }
   const properties: { [name: string]: Structural } = {}
   const required: Array<string> = []
-  for (const signature of from.propertySignatures) {
-    const name = String(signature.name)
-    const here = { ...at, field: `${at.field}.${name}`, optional: signature.isOptional }
-    if (typeof signature.name !== "string")
-      return refuse(here, "its name is not a string", "Name the property by a string")
-    const change = transformations.find((each) => each.from === name)
-    const target = to?.propertySignatures.find((each) => each.name === (change?.to ?? name))
-    const outside = [signature, ...(target === undefined ? [] : [target])]
-    const schema = outside.reduce((schema, each) => dressed(schema, each, here), node(signature.type, here))
-    const fallback = defaultOf(signature, outside, change, here)
+  for (const [index, { name: decoded, type }] of ast.propertySignatures.entries()) {
+    const name = names[index] ?? decoded
+    const stored = endOf(type)
+    const here = { ...at, field: `${at.field}.${String(name)}`, optional: AST.isOptional(stored) }
+    if (typeof name !== "string") return refuse(here, "its name is not a string", "Name the property by a string")
+    const outside = [...new Set([stored.context?.annotations, type.context?.annotations])]
+    const schema = outside.reduce((schema, annotations) => dressed(schema, { annotations }, here), node(type, here))
+    const fallback = here.optional ? defaultOf(type, outside, here) : undefined
     properties[name] = StructuralSchema.finished(fallback === undefined ? schema : { ...schema, default: fallback })
-    if (!signature.isOptional) required.push(name)
+    if (!here.optional) required.push(name)
   }
   return {
     type: "object",
-    ...(from.propertySignatures.length > 0 ? { properties } : {}),
+    ...(ast.propertySignatures.length > 0 ? { properties } : {}),
     ...(required.length > 0 ? { required } : {})
   }
 }
 
 /** The default of an absent property in its wire form: that of the decoding, or else the `default` annotation. */
 const defaultOf = (
-  signature: AST.PropertySignature,
-  annotated: ReadonlyArray<AST.Annotated>,
-  change: AST.PropertySignatureTransformation | undefined,
+  type: AST.AST,
+  outside: ReadonlyArray<Schema.Annotations.Annotations | undefined>,
   at: At
 ): StructuralSchema.Json | undefined => {
-  if (!signature.isOptional) return undefined
   const fix = "Give a default that the schema accepts"
-  const decoded = Either.try({
-    try: () => (change === undefined ? Option.none() : change.encode(change.decode(Option.none()))),
-    catch: (error) => `the default fails: ${error}`
-  })
-  if (Either.isLeft(decoded)) return refuse(at, decoded.left, fix)
-  const value = Option.orElse(decoded.right, () =>
-    Option.firstSomeOf([...annotated, ...alternatives(signature.type)].map(AST.getDefaultAnnotation))
+  const parent = Schema.make<Schema.Codec<{ readonly value?: unknown }>>(
+    new AST.Objects([new AST.PropertySignature("value", type)], [])
   )
-  if (Option.isNone(value)) return undefined
-  const encoded = ParseResult.encodeUnknownEither(Schema.make<unknown>(signature.type))(value.value)
-  if (Either.isLeft(encoded)) {
-    const [issue] = ParseResult.ArrayFormatter.formatIssueSync(encoded.left)
-    return refuse(at, `the default does not fit: ${issue?.message ?? "it cannot be encoded"}`, fix)
-  }
+  const fits = <A>(parsed: Exit.Exit<A, SchemaIssue.Issue>): A =>
+    Exit.match(parsed, {
+      onSuccess: (value) => value,
+      onFailure: (cause) =>
+        Option.match(Cause.findErrorOption(cause), {
+          onNone: () => refuse(at, `the default fails: ${Cause.squash(cause)}`, fix),
+          onSome: (issue) =>
+            refuse(at, `the default does not fit: ${Issues.issuesOf(issue)[0]?.message ?? "it is invalid"}`, fix)
+        })
+    })
+  const decoded = type.encoding === undefined ? {} : fits(SchemaParser.decodeUnknownExit(parent, Issues.detailed)({}))
+  const annotated = [...outside, ...alternatives(type).map(AST.resolve)].map((annotations) => annotations?.default)
+  const value = decoded.value ?? annotated.find((each) => each !== undefined)
+  if (value === undefined) return undefined
+  const encoded = fits(SchemaParser.encodeUnknownExit(parent, Issues.detailed)({ value })).value
   // Through JSON, which omits undefined values. A schema without `undefined` has a JSON form for every value.
-  return encoded.right === undefined || encoded.right === null
+  return encoded === undefined || encoded === null
     ? undefined
-    : (JSON.parse(JSON.stringify(encoded.right)) as StructuralSchema.Json)
+    : (JSON.parse(JSON.stringify(encoded)) as StructuralSchema.Json)
 }
 
 const alternatives = (ast: AST.AST): ReadonlyArray<AST.AST> => (AST.isUnion(ast) ? [ast, ...ast.types] : [ast])
 
-const list = (ast: AST.TupleType, at: At): Structural => {
+const list = (ast: AST.Arrays, at: At): Structural => {
   const [item, ...others] = ast.rest
   const isList = item !== undefined && others.length === 0
-  if (!isList || ast.elements.some((element) => element.type !== item.type || element.isOptional)) {
+  if (!isList || ast.elements.some((element) => element !== item || AST.isOptional(element))) {
     return refuse(at, "a CRD has no tuples", "Use Schema.Array, or a struct with a name for each place")
   }
-  const items = child(item.type, at, "[]")
+  const items = child(item, at, "[]")
   return { type: "array", ...(ast.elements.length > 0 ? { minItems: ast.elements.length } : {}), items }
 }
 
-const isNull = (ast: AST.AST): boolean => AST.isLiteral(ast) && ast.literal === null
-
 const union = (ast: AST.Union, at: At): Structural => {
-  const members = ast.types.filter((member) => !(at.optional && AST.isUndefinedKeyword(member)))
-  const values = members.filter((member) => !isNull(member))
+  const members = ast.types.filter((member) => !(at.optional && AST.isUndefined(member)))
+  const values = members.filter((member) => !AST.isNull(member))
   const nullable = values.length < members.length ? { nullable: true } : {}
   const [only] = values
   if (only !== undefined && values.length === 1) return notBoth({ ...node(only, at), ...nullable }, at)
-  if (values.some(AST.isUnion)) return union(flat(ast), at)
-  if (values.every((member) => AST.isLiteral(member) || AST.isEnums(member))) {
+  if (values.some(isNested)) return union(new AST.Union(flat(ast)), at)
+  if (values.every((member) => AST.isLiteral(member) || AST.isEnum(member))) {
     return notBoth({ ...choice(values, at), ...nullable }, at)
   }
   const schemas = values.map((member) => node(member, { ...at, optional: false }))
@@ -212,7 +294,7 @@ const union = (ast: AST.Union, at: At): Structural => {
         "a CRD cannot hold a union of structs",
         'Use one struct with an optional property per variant, and Field.rule({ rule: "has(self.a) != has(self.b)" })'
       )
-    : refuse(at, `a CRD has one type per field, this is ${ast}`, "Use one type, or Field.IntOrString")
+    : refuse(at, `a CRD has one type per field, this is ${Issues.nameOf(ast)}`, "Use one type, or Field.IntOrString")
 }
 
 const hasBoundsOnly = (schema: Structural): boolean =>
@@ -228,14 +310,15 @@ const notBoth = (schema: Structural, at: At): Structural =>
       )
     : schema
 
-// Flattening never reduces the number of members, so the result is still a union.
-const flat = (ast: AST.Union): AST.Union =>
-  AST.Union.make(ast.types.flatMap((member) => (AST.isUnion(member) ? flat(member).types : [member]))) as AST.Union
+const isNested = (member: AST.AST): member is AST.Union => AST.isUnion(member) && member.encoding === undefined
+
+const flat = (ast: AST.Union): ReadonlyArray<AST.AST> =>
+  ast.types.flatMap((member) => (isNested(member) ? flat(member) : [member]))
 
 const choice = (members: ReadonlyArray<AST.AST>, at: At): Structural => {
   const values = members.flatMap(
     (member): ReadonlyArray<AST.LiteralValue> =>
-      AST.isLiteral(member) ? [member.literal] : AST.isEnums(member) ? member.enums.map(([, value]) => value) : []
+      AST.isLiteral(member) ? [member.literal] : AST.isEnum(member) ? member.enums.map(([, value]) => value) : []
   )
   const types = new Set(values.map((value) => typeof value))
   const [type] = types
@@ -246,78 +329,38 @@ const choice = (members: ReadonlyArray<AST.AST>, at: At): Structural => {
   return { type: type === "number" && values.every(Number.isInteger) ? "integer" : type, enum: json }
 }
 
-const refinement = (ast: AST.Refinement, at: At): Structural => {
-  if (changesValue(ast.from)) return refuse(at, "this filter bounds what is decoded, not what is stored", wholeFix)
-  const isKnown =
-    statedBy(ast) !== undefined ||
-    Field.factsOf(ast.annotations).rules !== undefined ||
-    ast.annotations[AST.SchemaIdAnnotationId] === Schema.NonNaNSchemaId
-  const fix =
-    "Say it to the server too: pipe Field.rule onto it, or give the filter a jsonSchema annotation such as { pattern }"
-  return isKnown ? node(ast.from, at) : refuse(at, "the API server does not know what this filter asks for", fix)
-}
-
-const wholeFix = 'Annotate the outermost schema with the stored form, { jsonSchema: { type: "string", … } }'
-
-const changesValue = (ast: AST.AST): boolean =>
-  AST.isRefinement(ast)
-    ? changesValue(ast.from)
-    : AST.isTransformation(ast) &&
-      !AST.isTypeLiteralTransformation(ast.transformation) &&
-      Option.isNone(AST.getSurrogateAnnotation(ast))
-
-const transformation = (ast: AST.Transformation, at: At): Structural => {
-  if (!AST.isTypeLiteralTransformation(ast.transformation)) {
-    return refuse(at, `its stored form differs from its decoded one, ${ast}`, wholeFix)
-  }
-  const to = AST.isTypeLiteral(ast.to) ? ast.to : undefined
-  return AST.isTypeLiteral(ast.from)
-    ? object(ast.from, to, ast.transformation.propertySignatureTransformations, at)
-    : node(ast.from, at)
-}
-
-/** The `jsonSchema` annotation of a node; Effect's own patterns with their flags and escapes. */
-const statedBy = (ast: AST.Annotated): object | undefined => {
-  const stated = Option.getOrUndefined(AST.getJSONSchemaAnnotation(ast))
-  const of = (id: symbol, key: string): unknown => {
-    const value = ast.annotations[id]
-    return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined
-  }
-  if (stated === undefined || !("pattern" in stated)) return stated
-  const regexp = of(Schema.PatternSchemaId, "regex")
-  if (regexp instanceof RegExp && regexp.source === stated.pattern) {
-    return { ...stated, pattern: regexp }
-  }
-  const [start, end, middle] = [
-    of(Schema.StartsWithSchemaId, "startsWith"),
-    of(Schema.EndsWithSchemaId, "endsWith"),
-    of(Schema.IncludesSchemaId, "includes")
-  ]
-  if (typeof start === "string") return { pattern: `^${Pattern.literal(start)}` }
-  if (typeof end === "string") return { pattern: `${Pattern.literal(end)}$` }
-  return typeof middle === "string" ? { pattern: Pattern.literal(middle) } : stated
+/** The annotation `jsonSchema`. */
+const statedIn = (annotations: Schema.Annotations.Annotations | undefined): object | undefined => {
+  const stated = annotations?.jsonSchema
+  return typeof stated === "object" && stated !== null ? stated : undefined
 }
 
 /** Whether an annotation replaces the whole schema instead of adding a bound. */
-const isWhole = (ast: AST.AST, stated: object): boolean =>
-  ("type" in stated &&
-    !(stated.type === "integer" && ast.annotations[AST.SchemaIdAnnotationId] === Schema.IntSchemaId)) ||
-  "x-kubernetes-int-or-string" in stated ||
-  "x-kubernetes-preserve-unknown-fields" in stated
+const isWhole = (stated: object | undefined): boolean =>
+  stated !== undefined &&
+  ["type", "x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"].some((key) => key in stated)
 
 const narrowed = (schema: Structural, stated: object, at: At): Structural =>
-  Either.getOrElse(StructuralSchema.narrow(schema, stated), (problem) =>
+  Result.getOrElse(StructuralSchema.narrow(schema, stated), (problem) =>
     refuse(at, problem, "Say it in other words, or as a CEL rule with Field.rule")
   )
 
-/** The schema with the annotations of the node around it: bounds, a description, Kubernetes' facts. */
-const dressed = (schema: Structural, annotated: AST.Annotated, at: At): Structural => {
-  const { listType, listMapKeys, mapType, preserveUnknown, embeddedResource, format, rules } = Field.factsOf(
-    annotated.annotations
-  )
-  const description = descriptionOf(annotated)
+const unknownFilter = "the API server does not know what this filter asks for"
+const ruleFix =
+  "Say it to the server too: pipe Field.rule onto it, or give the filter a toJsonSchema annotation such as () => ({ pattern })"
+
+/** The schema with a part around it: bounds, a description, Kubernetes' facts. */
+const dressed = (schema: Structural, { annotations, check }: Layer, at: At): Structural => {
+  const { listType, listMapKeys, mapType, preserveUnknown, embeddedResource, format, rules } =
+    Field.factsOf(annotations)
+  const description = descriptionIn(annotations)
+  const bounds = statedIn(annotations) ?? (check === undefined ? {} : Checks.boundsOf(check, schema.type))
+  if (bounds === undefined && rules === undefined) return refuse(at, unknownFilter, ruleFix)
+  const earlier = schema["x-kubernetes-validations"] ?? []
+  // The decoded side of a property with a default repeats the rules of the stored one.
+  const isNew = (rule: Field.Rule) => !earlier.some((other) => Bun.deepEquals(rule, other, true))
   const explicit: Structural = {
-    ...narrowed(schema, statedBy(annotated) ?? {}, at),
+    ...narrowed(schema, bounds ?? {}, at),
     ...(description === undefined ? {} : { description }),
     ...(format === undefined ? {} : { format }),
     ...(preserveUnknown === undefined ? {} : { "x-kubernetes-preserve-unknown-fields": true }),
@@ -327,7 +370,7 @@ const dressed = (schema: Structural, annotated: AST.Annotated, at: At): Structur
     ...(mapType === undefined ? {} : { "x-kubernetes-map-type": mapType }),
     ...(rules === undefined
       ? {}
-      : { "x-kubernetes-validations": [...(schema["x-kubernetes-validations"] ?? []), ...rules.map(ruleInOrder)] })
+      : { "x-kubernetes-validations": [...earlier, ...rules.map(ruleInOrder).filter(isNew)] })
   }
   if (listType !== undefined && explicit.type !== "array")
     refuse(at, `a list of type ${listType} is not an array`, "Use Schema.Array")
@@ -365,27 +408,7 @@ const checkKeys = (items: Structural, keys: ReadonlyArray<string>, at: At): void
   }
 }
 
-/** The description by the author. The bounds already contain the descriptions of Effect's filters. */
-const descriptionOf = (annotated: AST.Annotated): string | undefined => {
-  const text = Option.getOrUndefined(AST.getDescriptionAnnotation(annotated))
-  return text === undefined || ofKeywords.has(text) || ofFilters.test(text) ? undefined : text
+const descriptionIn = (annotations: Schema.Annotations.Annotations | undefined): string | undefined => {
+  const description = annotations?.description
+  return typeof description === "string" ? description : undefined
 }
-
-const ofKeywords: ReadonlySet<string> = new Set(
-  [AST.stringKeyword, AST.numberKeyword, AST.booleanKeyword, AST.objectKeyword].flatMap((keyword) =>
-    Option.toArray(AST.getDescriptionAnnotation(keyword))
-  )
-)
-
-const ofFilters = new RegExp(
-  `^(${[
-    "an integer",
-    "a single character",
-    "a (finite|positive|negative|non-positive|non-negative) number",
-    "a number (greater than|less than|between|divisible by|excluding) .+",
-    "a string (at least|at most|\\d+ character\\(s\\)|with no leading|matching the pattern|starting with|ending with|including) .+",
-    "an? (lowercase|uppercase|capitalized|uncapitalized|non empty) string",
-    "an array of (at least|at most|exactly) \\d+ item\\(s\\)"
-  ].join("|")})$`,
-  "s"
-)

@@ -2,7 +2,7 @@
  * Structural schemas: the part of OpenAPI v3 that a CRD supports, in its JSON form. `SchemaCompiler` creates them from Effect
  * Schemas. This module defines them and adds facts to them.
  */
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type { Rule } from "./Field.ts"
 import * as Pattern from "./Pattern.ts"
 
@@ -110,30 +110,30 @@ const integerFormat = ({ type, minimum, maximum }: StructuralSchema): string | u
 
 /**
  * Adds the facts of a `jsonSchema` annotation (JSON Schema 7, a pattern possibly as RegExp): of two bounds the narrower one counts,
- * of two patterns both. Left is the fact that a structural schema cannot express.
+ * of two patterns both. The failure is the fact that a structural schema cannot express.
  */
-export const narrow = (schema: StructuralSchema, facts: object): Either.Either<StructuralSchema, string> =>
-  Object.entries(facts).reduce<Either.Either<StructuralSchema, string>>(
-    (before, [key, value]) => Either.flatMap(before, (schema) => narrowBy(schema, key, value)),
-    Either.right(schema)
+export const narrow = (schema: StructuralSchema, facts: object): Result.Result<StructuralSchema, string> =>
+  Object.entries(facts).reduce<Result.Result<StructuralSchema, string>>(
+    (before, [key, value]) => Result.flatMap(before, (schema) => narrowBy(schema, key, value)),
+    Result.succeed(schema)
   )
 
-const narrowBy = (schema: StructuralSchema, key: string, value: unknown): Either.Either<StructuralSchema, string> => {
+const narrowBy = (schema: StructuralSchema, key: string, value: unknown): Result.Result<StructuralSchema, string> => {
   switch (key) {
     // Annotations for readers, which a structural schema does not support.
     case "title":
     case "examples":
     case "$comment":
-      return Either.right(schema)
+      return Result.succeed(schema)
     case "minimum":
     case "exclusiveMinimum":
       return typeof value === "number"
-        ? Either.right(atLeast(schema, value, key === "exclusiveMinimum"))
+        ? Result.succeed(atLeast(schema, value, key === "exclusiveMinimum"))
         : as(schema, key, value)
     case "maximum":
     case "exclusiveMaximum":
       return typeof value === "number"
-        ? Either.right(atMost(schema, value, key === "exclusiveMaximum"))
+        ? Result.succeed(atMost(schema, value, key === "exclusiveMaximum"))
         : as(schema, key, value)
     case "minLength":
     case "minItems":
@@ -144,22 +144,22 @@ const narrowBy = (schema: StructuralSchema, key: string, value: unknown): Either
     case "maxProperties":
       return as(schema, key, typeof value === "number" ? Math.min(value, schema[key] ?? value) : value)
     case "pattern":
-      return Either.mapBoth(value instanceof RegExp ? Pattern.fromRegExp(value) : Pattern.fromText(String(value)), {
-        onLeft: (problem) => `its pattern ${problem}`,
-        onRight: (pattern) => also(schema, key, pattern)
+      return Result.mapBoth(value instanceof RegExp ? Pattern.fromRegExp(value) : Pattern.fromText(String(value)), {
+        onFailure: (problem) => `its pattern ${problem}`,
+        onSuccess: (pattern) => also(schema, key, pattern)
       })
     case "multipleOf":
-      return typeof value === "number" ? Either.right(also(schema, key, value)) : as(schema, key, value)
+      return typeof value === "number" ? Result.succeed(also(schema, key, value)) : as(schema, key, value)
     default:
       return known.has(key)
         ? as(schema, key, value)
-        : Either.left(`its jsonSchema annotation has ${JSON.stringify(key)}, which a CRD cannot hold`)
+        : Result.fail(`its jsonSchema annotation has ${JSON.stringify(key)}, which a CRD cannot hold`)
   }
 }
 
 // The author of the schema wrote the annotation under a known key, and the API server validates it.
-const as = (schema: StructuralSchema, key: string, value: unknown): Either.Either<StructuralSchema, string> =>
-  Either.right({ ...schema, [key]: value })
+const as = (schema: StructuralSchema, key: string, value: unknown): Result.Result<StructuralSchema, string> =>
+  Result.succeed({ ...schema, [key]: value })
 
 const atLeast = (schema: StructuralSchema, minimum: number, exclusive: boolean): StructuralSchema => {
   const { minimum: former, exclusiveMinimum: formerExclusive, ...rest } = schema
@@ -178,4 +178,6 @@ const atMost = (schema: StructuralSchema, maximum: number, exclusive: boolean): 
 const also = (schema: StructuralSchema, key: "pattern" | "multipleOf", value: string | number): StructuralSchema =>
   schema[key] === undefined || schema[key] === value
     ? { ...schema, [key]: value }
-    : { ...schema, allOf: [...(schema.allOf ?? []), { [key]: value }] }
+    : schema.allOf?.some((part) => part[key] === value)
+      ? schema
+      : { ...schema, allOf: [...(schema.allOf ?? []), { [key]: value }] }

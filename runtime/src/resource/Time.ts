@@ -1,7 +1,6 @@
 /** Times in the formats of Kubernetes, from milliseconds of the Clock since 1970, and a monotonic time for durations. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as DefaultServices from "effect/DefaultServices"
 
 /**
  * Monotonic milliseconds with fractions, independent of the machine's time: for deadlines and durations. They are valid only within
@@ -9,10 +8,10 @@ import * as DefaultServices from "effect/DefaultServices"
  *
  * @internal
  */
-export const monotonic = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+export const monotonic = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 
 /** The machine's clock. A test with virtual time has another one. */
-export const machine: Clock.Clock = Context.get(DefaultServices.liveServices, Clock.Clock)
+export const machine: Clock.Clock = Context.get(Context.empty(), Clock.Clock)
 
 /**
  * Whether a clock is the machine's.

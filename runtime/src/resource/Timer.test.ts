@@ -2,19 +2,20 @@ import { expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Timer from "./Timer.ts"
 
 /** A timer over a list of times, and the times at which it rang. */
 const make = Effect.gen(function* () {
-  const real = yield* Effect.clock
+  const real = yield* Clock.Clock
   const hook = { onSleep: (): void => {} }
   const clock: Clock.Clock = {
-    [Clock.ClockTypeId]: Clock.ClockTypeId,
-    unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis(),
-    unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos(),
+    currentTimeMillisUnsafe: () => real.currentTimeMillisUnsafe(),
+    currentTimeNanosUnsafe: () => real.currentTimeNanosUnsafe(),
+    monotonicTimeNanosUnsafe: () => real.monotonicTimeNanosUnsafe(),
     currentTimeMillis: real.currentTimeMillis,
     currentTimeNanos: real.currentTimeNanos,
+    monotonicTimeNanos: real.monotonicTimeNanos,
     sleep: (duration) => {
       hook.onSleep()
       return real.sleep(duration)
@@ -25,7 +26,7 @@ const make = Effect.gen(function* () {
   const state = { calls: 0 }
   const timer = yield* Timer.make(clock, () => {
     state.calls++
-    const now = clock.unsafeCurrentTimeMillis()
+    const now = clock.currentTimeMillisUnsafe()
     for (const time of due) if (time <= now) rang.push(now)
     due = due.filter((time) => time > now)
     return Math.min(Number.POSITIVE_INFINITY, ...due)

@@ -21,7 +21,7 @@ export const make = (clock: Clock.Clock, onDue: () => number): Effect.Effect<Tim
     let early = false
     let wake: (() => void) | undefined
 
-    const woken = Effect.async<void>((resume) => {
+    const woken = Effect.callback<void>((resume) => {
       wake = () => resume(Effect.void)
       // `set` may have been called before this fiber started to listen.
       if (early) wake()

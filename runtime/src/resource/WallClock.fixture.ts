@@ -4,16 +4,17 @@ import * as Effect from "effect/Effect"
 
 /** A clock with the same rate as another one, and a time that differs by this many ms. */
 export const skewed = (clock: Clock.Clock, skew: () => number): Clock.Clock => ({
-  [Clock.ClockTypeId]: Clock.ClockTypeId,
-  unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + skew(),
-  unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
+  currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + skew(),
+  currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+  monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+  monotonicTimeNanos: clock.monotonicTimeNanos,
   currentTimeMillis: Effect.map(clock.currentTimeMillis, (millis) => millis + skew()),
   currentTimeNanos: clock.currentTimeNanos,
   sleep: (duration) => clock.sleep(duration)
 })
 
 /** The current clock, without a difference at first. */
-export const make = Effect.map(Effect.clock, (clock) => {
+export const make = Effect.map(Clock.Clock, (clock) => {
   let skew = 0
   return {
     clock: skewed(clock, () => skew),

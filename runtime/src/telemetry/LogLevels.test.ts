@@ -4,13 +4,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as FiberRef from "effect/FiberRef"
-import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
 import * as Queue from "effect/Queue"
+import * as References from "effect/References"
 import * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as LogLevels from "./LogLevels.ts"
 
 /** A logger with these levels, and its lines. */
@@ -19,10 +17,7 @@ const world = Effect.gen(function* () {
   const lines: Array<string> = []
   const logger = Logger.make(({ message }) => void lines.push(String(message)))
   const logging = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    effect.pipe(
-      Effect.provide(Layer.merge(Logger.minimumLogLevel(levels.level), Logger.replace(Logger.defaultLogger, logger))),
-      Effect.provideService(LogLevels.LogLevels, levels)
-    )
+    Effect.provide(LogLevels.provide(effect, levels), Logger.layer([logger]))
   /** The levels that are logged by a controller, or outside of one. */
   const logged = (controller?: string) =>
     Effect.gen(function* () {
@@ -75,7 +70,7 @@ describe("A log level", () => {
       const words = yield* Queue.unbounded<string>()
       let heard = 0
       const loop = Effect.forever(
-        Effect.zipRight(
+        Effect.andThen(
           Effect.flatMap(Queue.take(words), (word) => Effect.logDebug(word)),
           Effect.sync(() => heard++)
         )
@@ -84,9 +79,9 @@ describe("A log level", () => {
       const logWord = (word: string) =>
         Effect.suspend(() => {
           const before = heard
-          return Effect.zipRight(
+          return Effect.andThen(
             Queue.offer(words, word),
-            Effect.repeat(Effect.yieldNow(), { until: () => heard > before })
+            Effect.repeat(Effect.yieldNow, { until: () => heard > before })
           )
         })
       yield* logWord("before")
@@ -125,7 +120,7 @@ describe("A log level", () => {
       const { levels, logging } = yield* world
       const isMade = logging(
         LogLevels.within(
-          Effect.map(FiberRef.get(FiberRef.currentMinimumLogLevel), LogLevel.lessThanEqual(LogLevel.Debug)),
+          Effect.withFiberSucceed((fiber) => LogLevels.isLogged(fiber, "Debug")),
           "a"
         )
       )
@@ -137,17 +132,17 @@ describe("A log level", () => {
 
   effect("does not change a minimum level of None", () =>
     Effect.gen(function* () {
-      const level = LogLevels.within(FiberRef.get(FiberRef.currentMinimumLogLevel), "a")
-      expect(yield* Logger.withMinimumLogLevel(level, LogLevel.None)).toBe(LogLevel.None)
+      const level = LogLevels.within(References.MinimumLogLevel, "a")
+      expect(yield* Effect.provideService(level, References.MinimumLogLevel, "None")).toBe("None")
     })
   )
 
   effect("does not delay the end of its scope by a timer", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const levels = yield* Scope.extend(LogLevels.make("info"), scope)
+      const levels = yield* Scope.provide(LogLevels.make("info"), scope)
       yield* levels.set("debug", { during: Duration.hours(1) })
-      const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
       yield* Fiber.join(closing)
     })
   )

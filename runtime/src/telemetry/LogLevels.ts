@@ -1,15 +1,18 @@
 /**
  * Log levels that can change while a program runs: one for the program, and optionally one per controller.
  *
- * A level here is a `LogLevel` whose rank is computed at each comparison. Fibers get it once, as their minimum
- * (`Logger.minimumLogLevel`), and a change affects all running fibers at once. A skipped line costs only the comparison.
+ * Effect reads the minimum level of a fiber once. So these fibers have the minimum `All`, and their loggers compare each line with the
+ * current level: a change affects all running fibers at once. Another minimum has precedence.
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as FiberMap from "effect/FiberMap"
-import * as FiberRef from "effect/FiberRef"
+import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import * as References from "effect/References"
 import type * as Scope from "effect/Scope"
 
 /** The names of the levels, from the most verbose one. */
@@ -20,11 +23,11 @@ export type Name = (typeof names)[number]
 
 /** The levels by their names. */
 export const byName: { readonly [name in Name]: LogLevel.LogLevel } = {
-  trace: LogLevel.Trace,
-  debug: LogLevel.Debug,
-  info: LogLevel.Info,
-  warn: LogLevel.Warning,
-  error: LogLevel.Error
+  trace: "Trace",
+  debug: "Debug",
+  info: "Info",
+  warn: "Warn",
+  error: "Error"
 }
 
 /** Whether the name is a level. */
@@ -45,10 +48,8 @@ export interface Setting {
 
 /** The levels of a program. */
 export interface Levels {
-  /** The level outside of controllers, and of controllers without their own level. Follows changes. */
-  readonly level: LogLevel.LogLevel
-  /** The level of a controller. Follows changes. */
-  readonly of: (controller: string) => LogLevel.LogLevel
+  /** The current level of a controller, or without an argument that outside of controllers. */
+  readonly current: (controller?: string | undefined) => Name
   /** The level at the start of the program. */
   readonly initial: Name
   /** The current setting of a controller, or without an argument that of the program. */
@@ -70,14 +71,6 @@ export interface Levels {
   readonly reset: (controller?: string | undefined) => Effect.Effect<void>
 }
 
-/** A level with the current rank of another one. */
-const following = (current: () => Name): LogLevel.LogLevel => ({
-  ...LogLevel.Info,
-  get ordinal() {
-    return byName[current()].ordinal
-  }
-})
-
 /** Levels that can change until the scope closes. */
 export const make = (initial: Name): Effect.Effect<Levels, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -85,37 +78,29 @@ export const make = (initial: Name): Effect.Effect<Levels, never, Scope.Scope> =
     const settings = new Map<string, Setting>()
     const ends = yield* FiberMap.make<string>()
     const overall = () => settings.get(all)?.level ?? initial
-    const levels = new Map<string, LogLevel.LogLevel>()
     const end = (name: string) =>
-      Effect.zipRight(
+      Effect.andThen(
         FiberMap.remove(ends, name),
         Effect.sync(() => void settings.delete(name))
       )
     return {
       initial,
-      level: following(overall),
-      of: (controller) => {
-        const before = levels.get(controller)
-        if (before !== undefined) return before
-        const level = following(() => settings.get(controller)?.level ?? overall())
-        levels.set(controller, level)
-        return level
-      },
+      current: (controller = all) => settings.get(controller)?.level ?? overall(),
       setting: (controller = all) => settings.get(controller),
       set: (level, { controller = all, during, over = Effect.void }) =>
         Effect.gen(function* () {
           yield* end(controller)
-          const clock = yield* Effect.clock
-          const until = during === undefined ? undefined : clock.unsafeCurrentTimeMillis() + Duration.toMillis(during)
+          const clock = yield* Clock.Clock
+          const until = during === undefined ? undefined : clock.currentTimeMillisUnsafe() + Duration.toMillis(during)
           settings.set(controller, { level, until })
           if (during !== undefined) {
             const ended = Effect.sync(() => void settings.delete(controller))
-            yield* FiberMap.run(ends, controller, Effect.delay(Effect.zipRight(ended, over), during))
+            yield* FiberMap.run(ends, controller, Effect.delay(Effect.andThen(ended, over), during))
           }
         }),
       reset: (controller) =>
         controller === undefined
-          ? Effect.zipRight(
+          ? Effect.andThen(
               FiberMap.clear(ends),
               Effect.sync(() => settings.clear())
             )
@@ -124,12 +109,43 @@ export const make = (initial: Name): Effect.Effect<Levels, never, Scope.Scope> =
   })
 
 /** The levels of the program, or `undefined` if they cannot change: then the minimum level of the fiber applies. */
-export class LogLevels extends Context.Reference<LogLevels>()("@homeostat/runtime/LogLevels", {
+export const LogLevels = Context.Reference("@homeostat/runtime/LogLevels", {
   defaultValue: (): Levels | undefined => undefined
-}) {}
+})
+
+/** The controller whose level applies to a fiber. */
+const Controller = Context.Reference("@homeostat/runtime/LogLevels/Controller", {
+  defaultValue: (): string | undefined => undefined
+})
+
+/** Whether a fiber logs lines of this level now. */
+export const isLogged = (fiber: Fiber.Fiber<unknown, unknown>, level: LogLevel.LogLevel): boolean => {
+  const { minimumLogLevel } = fiber.cache
+  const levels = minimumLogLevel === "All" ? fiber.getRef(LogLevels) : undefined
+  const minimum = levels === undefined ? minimumLogLevel : byName[levels.current(fiber.getRef(Controller))]
+  return LogLevel.isGreaterThanOrEqualTo(level, minimum)
+}
+
+const following = <A>(logger: Logger.Logger<unknown, A>): Logger.Logger<unknown, A | undefined> =>
+  Logger.make((line) => (isLogged(line.fiber, line.logLevel) ? logger.log(line) : undefined))
+
+/** Runs an effect with these levels: its loggers skip the lines below the current level. */
+export const provide = <A, E, R>(effect: Effect.Effect<A, E, R>, levels: Levels): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Logger.CurrentLoggers, (loggers) =>
+    effect.pipe(
+      Effect.provideService(Logger.CurrentLoggers, new Set(Array.from(loggers, following))),
+      Effect.provideService(References.MinimumLogLevel, "All"),
+      Effect.provideService(LogLevels, levels)
+    )
+  )
 
 /** Runs an effect with the level of a controller. */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, controller: string): Effect.Effect<A, E, R> =>
   Effect.flatMap(LogLevels, (levels) =>
-    levels === undefined ? effect : Effect.locally(effect, FiberRef.currentMinimumLogLevel, levels.of(controller))
+    levels === undefined
+      ? effect
+      : effect.pipe(
+          Effect.provideService(Controller, controller),
+          Effect.provideService(References.MinimumLogLevel, "All")
+        )
   )

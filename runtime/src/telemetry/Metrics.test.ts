@@ -255,7 +255,7 @@ describe("Two metrics with the same name", () => {
 })
 
 describe("Metrics.once", () => {
-  class Front extends Context.Tag("test/Front")<Front, { readonly rooms: ReadonlyArray<string> }>() {}
+  class Front extends Context.Service<Front, { readonly rooms: ReadonlyArray<string> }>()("test/Front") {}
 
   effect("creates its value on first use, once per registry", () =>
     Effect.gen(function* () {

@@ -288,7 +288,7 @@ export const make = (): Registry => {
 }
 
 /** The registry of the manager of an effect. */
-export class Metrics extends Context.Reference<Metrics>()("@homeostat/runtime/Metrics", { defaultValue: make }) {}
+export const Metrics = Context.Reference("@homeostat/runtime/Metrics", { defaultValue: make })
 
 /** A part of the fiber's registry, until the scope closes. */
 export const scoped: Effect.Effect<Registry, never, Scope.Scope> = Effect.acquireRelease(
@@ -315,7 +315,7 @@ export const once = <A, R = never>(
   make: (registry: Registry, services: Context.Context<R>) => A
 ): Effect.Effect<A, never, R> => {
   const made = new WeakMap<Registry, { readonly value: A }>()
-  return Effect.contextWith((services: Context.Context<R>) => {
+  return Effect.map(Effect.context<R>(), (services) => {
     const registry = Context.get(services, Metrics)
     const known = made.get(registry)
     if (known !== undefined) return known.value

@@ -3,7 +3,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Recording from "./Recording.ts"
 
 const recorded = <A, E, R>(body: Effect.Effect<A, E, R>) =>
@@ -24,10 +24,10 @@ describe("A step", () => {
     Effect.gen(function* () {
       const step = Recording.step("outer", (span) => {
         span?.attribute("a", 1)
-        return Effect.zipRight(Effect.withSpan(TestClock.adjust(5), "inner"), Effect.fail("no"))
+        return Effect.andThen(Effect.withSpan(TestClock.adjust(5), "inner"), Effect.fail("no"))
       })
       const { exit, spans } = yield* recorded(step)
-      expect(exit).toEqual(Exit.fail("no"))
+      expect(Exit.findErrorOption(exit)).toEqual(Option.some("no"))
       expect(spans).toMatchObject([
         { name: "outer", parent: "root", attributes: { a: 1 }, status: { startTime: 0n, endTime: 5_000_000n } },
         { name: "inner", parent: "outer", status: { _tag: "Ended" } }
@@ -40,7 +40,7 @@ describe("A step", () => {
   effect("of a single moment has no duration", () =>
     Effect.gen(function* () {
       const { spans } = yield* recorded(
-        Effect.zipRight(
+        Effect.andThen(
           TestClock.adjust(3),
           Recording.mark("seen", () => ({ b: 2 }))
         )

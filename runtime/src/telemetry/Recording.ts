@@ -4,9 +4,11 @@
  *
  * IDs are those of W3C's Trace Context, so that OpenTelemetry can use them unchanged. This module needs no SDK.
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import * as Attribute from "./Attribute.ts"
@@ -57,7 +59,7 @@ export class Span implements Tracer.Span {
     readonly recording: Recording,
     readonly name: string,
     readonly parent: Option.Option<Tracer.AnySpan>,
-    readonly context: Context.Context<never>,
+    readonly annotations: Context.Context<never>,
     links: ReadonlyArray<Tracer.SpanLink>,
     startTime: bigint,
     readonly kind: Tracer.SpanKind
@@ -116,9 +118,9 @@ export class Recording {
     startTime: bigint,
     kind: Tracer.SpanKind = "internal",
     links: ReadonlyArray<Tracer.SpanLink> = [],
-    context: Context.Context<never> = Context.empty()
+    annotations: Context.Context<never> = Context.empty()
   ): Span => {
-    const span = new Span(this, name, parent, context, links, startTime, kind)
+    const span = new Span(this, name, parent, annotations, links, startTime, kind)
     if (this.spans.length < mostSpans) this.spans.push(span)
     else this.dropped++
     return span
@@ -144,39 +146,34 @@ export const root = (
 ): Span => {
   const { parent } = options
   const recording = new Recording(parent?.traceId ?? options.traceId ?? traceId(), options.sampled)
-  return recording.span(name, Option.fromNullable(parent), options.startTime, options.kind)
+  return recording.span(name, Option.fromNullishOr(parent), options.startTime, options.kind)
 }
 
 /** Adds spans to the recording of their parent. A span without a recorded parent starts a recording that is not exported. */
 export const tracer: Tracer.Tracer = Tracer.make({
-  span: (name, parent, context, links, startTime, kind) => {
+  span: ({ annotations, kind, links, name, parent, startTime }) => {
     const recording =
       Option.isSome(parent) && parent.value instanceof Span
         ? parent.value.recording
         : new Recording(Option.isSome(parent) ? parent.value.traceId : traceId())
-    return recording.span(name, parent, startTime, kind, links, context)
-  },
-  context: (run) => run()
+    return recording.span(name, parent, startTime, kind, links, annotations)
+  }
 })
 
-/** The part of a fiber with its current span. */
-type Fiber = Parameters<Parameters<typeof Effect.withFiberRuntime>[0]>[0]
-
 /** The recorded span of a fiber; `undefined` if nothing is recorded. */
-export const current = ({ currentSpan }: Pick<Fiber, "currentSpan">): Span | undefined =>
-  currentSpan instanceof Span ? currentSpan : undefined
+export const current = ({ cache: { span } }: Pick<Fiber.Fiber<unknown, unknown>, "cache">): Span | undefined =>
+  span instanceof Span ? span : undefined
 
 /** Records a step without a duration as a span. Does nothing if nothing is recorded. */
 export const mark = (name: string, attributes: () => Readonly<Record<string, unknown>>): Effect.Effect<void> =>
-  Effect.withFiberRuntime((fiber) => {
+  Effect.withFiber((fiber) => {
     const parent = current(fiber)
     if (parent === undefined) return Effect.void
-    return Effect.map(Effect.clock, (clock) => {
-      const now = clock.unsafeCurrentTimeNanos()
-      const span = parent.recording.span(name, Option.some(parent), now)
-      for (const [key, value] of Object.entries(attributes())) span.attribute(key, value)
-      span.end(now, Exit.void)
-    })
+    const now = fiber.getRef(Clock.Clock).currentTimeNanosUnsafe()
+    const span = parent.recording.span(name, Option.some(parent), now)
+    for (const [key, value] of Object.entries(attributes())) span.attribute(key, value)
+    span.end(now, Exit.void)
+    return Effect.void
   })
 
 /**
@@ -188,13 +185,12 @@ export const step = <A, E, R>(
   name: string,
   effect: (span: Span | undefined) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.withFiberRuntime((fiber) => {
+  Effect.withFiber((fiber) => {
     const parent = current(fiber)
     if (parent === undefined) return effect(undefined)
-    return Effect.flatMap(Effect.clock, (clock) => {
-      const span = parent.recording.span(name, Option.some(parent), clock.unsafeCurrentTimeNanos())
-      return Effect.onExit(Effect.provideService(effect(span), Tracer.ParentSpan, span), (exit) =>
-        Effect.sync(() => span.end(clock.unsafeCurrentTimeNanos(), exit))
-      )
-    })
+    const clock = fiber.getRef(Clock.Clock)
+    const span = parent.recording.span(name, Option.some(parent), clock.currentTimeNanosUnsafe())
+    return Effect.onExit(Effect.withParentSpan(effect(span), span, { captureStackTrace: false }), (exit) =>
+      Effect.sync(() => span.end(clock.currentTimeNanosUnsafe(), exit))
+    )
   })

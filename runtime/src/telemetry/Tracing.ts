@@ -18,6 +18,6 @@ export interface Settings {
 export const annotation = "tracing.k8s.io/traceparent"
 
 /** The settings, or `undefined` without tracing. */
-export class Tracing extends Context.Reference<Tracing>()("@homeostat/runtime/Tracing", {
+export const Tracing = Context.Reference("@homeostat/runtime/Tracing", {
   defaultValue: (): Settings | undefined => undefined
-}) {}
+})

@@ -33,7 +33,7 @@ const Box = CustomResource.make({
   version: "v1",
   kind: "Box",
   spec: Schema.Struct({
-    sides: Schema.Record({ key: Schema.String, value: Schema.Struct({ size: Schema.Number }) }),
+    sides: Schema.Record(Schema.String, Schema.Struct({ size: Schema.Number })),
     serials: Schema.optional(Schema.Array(Schema.Number))
   })
 })

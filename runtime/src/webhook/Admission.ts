@@ -19,7 +19,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import type * as Access from "../controller/Access.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -129,7 +129,7 @@ export interface Options {
   /** The decision of the API server if the webhook does not answer. Default: `Fail` for custom kinds and `Ignore` for built-in kinds. */
   readonly failurePolicy?: "Fail" | "Ignore" | undefined
   /** The time limit of an answer, of whole seconds from 1 to 30. Default 5 seconds. */
-  readonly timeout?: Duration.DurationInput | undefined
+  readonly timeout?: Duration.Input | undefined
   /** The changes for which the API server calls the webhook. Default: `spec` for custom kinds and `all` for built-in kinds. */
   readonly changes?: "spec" | "all" | undefined
   /** Further conditions for the call. */
@@ -236,7 +236,7 @@ const requestOf = <A extends KubernetesObject>(resource: Resource.Resource<A, ne
     name: wire.name,
     dryRun: wire.dryRun,
     userInfo: wire.userInfo,
-    oldObject: oldObject === null ? undefined : Either.getOrUndefined(resource.decode(oldObject))
+    oldObject: oldObject === null ? undefined : Result.getOrUndefined(resource.decode(oldObject))
   }
 }
 
@@ -277,9 +277,9 @@ export const validate = <A extends KubernetesObject, WE = never, WR = never, DE 
       })
     }
     const decoded = resource.decode(wire.object)
-    return Either.isLeft(decoded)
-      ? Effect.succeed({ findings: decoded.left.issues.map(issue(wire.object)), patch: noPatch })
-      : Effect.map(settled(check(decoded.right, requestOf(resource, wire))), (findings) => ({
+    return Result.isFailure(decoded)
+      ? Effect.succeed({ findings: decoded.failure.issues.map(issue(wire.object)), patch: noPatch })
+      : Effect.map(settled(check(decoded.success, requestOf(resource, wire))), (findings) => ({
           findings,
           patch: noPatch
         }))
@@ -287,9 +287,9 @@ export const validate = <A extends KubernetesObject, WE = never, WR = never, DE 
   const removed = (wire: Wire, check: NonNullable<typeof remove>): Effect.Effect<Answer, DE, DR> => {
     const decoded = wire.oldObject === null ? undefined : resource.decode(wire.oldObject)
     // An object that does not match its schema can always be deleted.
-    return decoded === undefined || Either.isLeft(decoded)
+    return decoded === undefined || Result.isFailure(decoded)
       ? none
-      : Effect.map(settled(check(decoded.right, requestOf(resource, wire))), (findings) => ({
+      : Effect.map(settled(check(decoded.success, requestOf(resource, wire))), (findings) => ({
           findings,
           patch: noPatch
         }))
@@ -352,10 +352,10 @@ const fill = <A extends KubernetesObject, E = never, R = never>(
   const answer = (wire: Wire): Effect.Effect<Answer, E, R> => {
     const { object } = wire
     const decoded = object === null ? undefined : resource.decode(object)
-    if (object === null || decoded === undefined || Either.isLeft(decoded)) {
+    if (object === null || decoded === undefined || Result.isFailure(decoded)) {
       return Effect.succeed({ findings: [], patch: noPatch })
     }
-    return Effect.map(patched(patchOf(decoded.right, requestOf(resource, wire))), (change) => {
+    return Effect.map(patched(patchOf(decoded.success, requestOf(resource, wire))), (change) => {
       const patch = change === undefined ? noPatch : JsonPatch.between(object, JsonPatch.merged(object, change))
       // A list is replaced as a whole, with values that only the client has set.
       const inexact = patch.find((operation) => operation.op !== "remove" && Integers.hasRounded(operation.value))

@@ -22,33 +22,27 @@ import * as Reply from "./Reply.ts"
 const strings = Schema.Array(Schema.String)
 
 /** The parts of an object that every kind has. */
-const AnyObject = Schema.Struct(
-  {
-    metadata: Schema.Struct({}, { key: Schema.String, value: Schema.Unknown })
-  },
-  { key: Schema.String, value: Schema.Unknown }
-)
+const AnyObject = Schema.StructWithRest(Schema.Struct({ metadata: Schema.Record(Schema.String, Schema.Unknown) }), [
+  Schema.Record(Schema.String, Schema.Unknown)
+])
 
 const Review = Schema.Struct({
   apiVersion: Schema.Literal("admission.k8s.io/v1"),
   kind: Schema.Literal("AdmissionReview"),
   request: Schema.Struct({
     uid: Schema.NonEmptyString,
-    operation: Schema.Literal("CREATE", "UPDATE", "DELETE", "CONNECT"),
-    name: Schema.optionalWith(Schema.String, { default: () => "" }),
+    operation: Schema.Literals(["CREATE", "UPDATE", "DELETE", "CONNECT"]),
+    name: Schema.String.pipe(Schema.withDecodingDefaultType(Effect.succeed(""))),
     namespace: Schema.optional(Schema.String),
-    dryRun: Schema.optionalWith(Schema.NullOr(Schema.Boolean), { default: () => false }),
-    object: Schema.optionalWith(Schema.NullOr(AnyObject), { default: () => null }),
-    oldObject: Schema.optionalWith(Schema.NullOr(AnyObject), { default: () => null }),
-    userInfo: Schema.optionalWith(
-      Schema.Struct({
-        username: Schema.optionalWith(Schema.String, { default: () => "" }),
-        uid: Schema.optional(Schema.String),
-        groups: Schema.optional(strings),
-        extra: Schema.optional(Schema.Record({ key: Schema.String, value: strings }))
-      }),
-      { default: () => ({ username: "" }) }
-    )
+    dryRun: Schema.NullOr(Schema.Boolean).pipe(Schema.withDecodingDefaultType(Effect.succeed(false))),
+    object: Schema.NullOr(AnyObject).pipe(Schema.withDecodingDefaultType(Effect.succeed(null))),
+    oldObject: Schema.NullOr(AnyObject).pipe(Schema.withDecodingDefaultType(Effect.succeed(null))),
+    userInfo: Schema.Struct({
+      username: Schema.String.pipe(Schema.withDecodingDefaultType(Effect.succeed(""))),
+      uid: Schema.optional(Schema.String),
+      groups: Schema.optional(strings),
+      extra: Schema.optional(Schema.Record(Schema.String, strings))
+    }).pipe(Schema.withDecodingDefaultType(Effect.succeed({ username: "" })))
   })
 })
 
@@ -169,8 +163,8 @@ export const endpoint =
       ledger.suspect(oldObject)
       const exit = yield* Effect.exit(Effect.suspend(() => hook.answer(wire)))
       if (Exit.isFailure(exit)) {
-        if (Cause.isInterrupted(exit.cause)) return yield* Effect.interrupt
-        const failure = Cause.failureOption(exit.cause)
+        if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
+        const failure = Cause.findErrorOption(exit.cause)
         if (Option.isSome(failure)) {
           const message = messageOf(failure.value, ledger)
           yield* Effect.logWarning(`A webhook of ${Resource.nameOf(resource)} failed: ${message}`)

@@ -45,7 +45,7 @@ const checks = Admission.validate(BuiltIn.ConfigMap, {
       case "wait":
         return Effect.delay(Effect.succeed([]), "20 seconds")
       case "look":
-        return Effect.zipRight(
+        return Effect.andThen(
           Effect.withSpan(Effect.ignore(look), "ask", { captureStackTrace: false }),
           Effect.succeed([])
         )
@@ -73,8 +73,8 @@ const serve = async (settings: Tracing.Settings | undefined) => {
     WebhookServer.make({ hostname: "127.0.0.1", port: 0, certificates, routes }).pipe(
       Call.observedBy((call) => void calls.push(call)),
       Effect.provideService(Tracing.Tracing, settings),
-      Scope.extend(scope),
-      Effect.provide(Logger.remove(Logger.defaultLogger))
+      Scope.provide(scope),
+      Effect.provide(Logger.layer([]))
     )
   )
   const next = async (): Promise<Call.Call> => {
@@ -253,7 +253,7 @@ describe("The record of a request", () => {
     const call = await traced.next()
     expect(call).toMatchObject({ status: undefined, problem: undefined, admission: { answer: undefined } })
     const { status } = rootOf(call)
-    expect(status._tag === "Ended" && Exit.isInterrupted(status.exit)).toBe(true)
+    expect(status._tag === "Ended" && Exit.hasInterrupts(status.exit)).toBe(true)
     await Bun.sleep(50)
     expect(traced.calls).toEqual([])
   })
@@ -292,12 +292,7 @@ describe("The record of a request", () => {
       const { hooks } = Admission.validate(BuiltIn.Secret, { write })
       const exit = await Effect.runPromise(
         Effect.exit(AdmissionReview.endpoint(BuiltIn.Secret, hooks)(JSON.parse(review({}, { object })), call)).pipe(
-          Effect.provide(
-            Logger.replace(
-              Logger.defaultLogger,
-              Logger.make(({ message }) => void lines.push(String(message)))
-            )
-          )
+          Effect.provide(Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))]))
         )
       )
       const shown = JSON.stringify([exit, call])

@@ -69,9 +69,9 @@ export interface Call {
 export type Observer = (call: Call) => void
 
 /** The observers of all requests. Default: none. */
-export class Observers extends Context.Reference<Observers>()("@homeostat/runtime/WebhookObservers", {
+export const Observers = Context.Reference("@homeostat/runtime/WebhookObservers", {
   defaultValue: (): ReadonlyArray<Observer> => []
-}) {}
+})
 
 /**
  * Adds an observer of the requests in an effect, after all others.
@@ -81,6 +81,6 @@ export class Observers extends Context.Reference<Observers>()("@homeostat/runtim
 export const observedBy =
   (last: Observer) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.mapInputContext(effect, (context: Context.Context<R>) =>
+    Effect.updateContext(effect, (context: Context.Context<R>) =>
       Context.add(context, Observers, [...Context.get(context, Observers), last])
     )

@@ -21,7 +21,7 @@ const serve = async (endpoint: Reply.Endpoint) => {
       port: 0,
       certificates: { first: pair, after: () => Effect.never },
       routes: new Map([["/answer", { type: "admission", endpoint }]])
-    }).pipe(Scope.extend(scope), Effect.provideService(Metrics.Metrics, Metrics.make()))
+    }).pipe(Scope.provide(scope), Effect.provideService(Metrics.Metrics, Metrics.make()))
   )
   return { port, shutDown: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
 }

@@ -2,10 +2,10 @@
 import { describe, expect } from "bun:test"
 import * as Test from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Logger from "effect/Logger"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Conversion from "../resource/Conversion.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as ConversionReview from "./ConversionReview.ts"
@@ -15,7 +15,7 @@ const spec = Schema.Struct({ size: Schema.String })
 const [v1, v2, v3] = ["v1", "v2", "v3"].map((version) => CustomResource.make({ ...coordinates, version, spec }))
 if (v1 === undefined || v2 === undefined || v3 === undefined) throw new Error("missing version")
 const refused = ({ spec: { size } }: { readonly spec: { readonly size?: string } }) =>
-  Either.left(`invalid size: ${size}`)
+  Result.fail(`invalid size: ${size}`)
 const Box = Conversion.between(
   v3,
   Conversion.spoke(v3, v1, { toHub: refused, fromHub: refused }),
@@ -25,13 +25,7 @@ const Box = Conversion.between(
 const recorded = <A, E>(body: (lines: Array<string>) => Effect.Effect<A, E>) =>
   Effect.suspend(() => {
     const lines: Array<string> = []
-    return Effect.provide(
-      body(lines),
-      Logger.replace(
-        Logger.defaultLogger,
-        Logger.make(({ message }) => void lines.push(String(message)))
-      )
-    )
+    return Effect.provide(body(lines), Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))]))
   })
 
 /** Asks an endpoint to convert objects of these sizes to v3. */

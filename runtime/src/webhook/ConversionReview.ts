@@ -4,8 +4,8 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Conversion from "../resource/Conversion.ts"
 import type * as CustomResource from "../resource/CustomResource.ts"
@@ -14,13 +14,15 @@ import * as Text from "../resource/Text.ts"
 import type * as Call from "./Call.ts"
 import * as Reply from "./Reply.ts"
 
-const Convertible = Schema.Struct(
-  {
+const others = [Schema.Record(Schema.String, Schema.Unknown)] as const
+
+const Convertible = Schema.StructWithRest(
+  Schema.Struct({
     apiVersion: Schema.String,
     kind: Schema.String,
-    metadata: Schema.Struct({ name: Schema.optional(Schema.String) }, { key: Schema.String, value: Schema.Unknown })
-  },
-  { key: Schema.String, value: Schema.Unknown }
+    metadata: Schema.StructWithRest(Schema.Struct({ name: Schema.optional(Schema.String) }), others)
+  }),
+  others
 )
 
 const Review = Schema.Struct({
@@ -89,9 +91,9 @@ export const endpoint = (kinds: ReadonlyArray<CustomResource.Any>): Reply.Endpoi
       for (const each of objects) {
         const object = each as object as KubernetesObject
         const one = convert(kinds, object, desiredAPIVersion)
-        if (Either.isLeft(one)) {
-          panic = one.left.panic
-          const message = Text.clip(one.left.message, longest)
+        if (Result.isFailure(one)) {
+          panic = one.failure.panic
+          const message = Text.clip(one.failure.message, longest)
           failure = `${object.kind} ${JSON.stringify(object.metadata.name ?? "")}: ${message}`
           yield* logError(
             [object.kind, object.apiVersion, desiredAPIVersion, message].join("\n"),
@@ -99,7 +101,7 @@ export const endpoint = (kinds: ReadonlyArray<CustomResource.Any>): Reply.Endpoi
           )
           break
         }
-        convertedObjects.push(one.right)
+        convertedObjects.push(one.success)
       }
       review.failure = failure
       const answer = (response: object, code = 200): Reply.Reply => ({
@@ -122,19 +124,19 @@ const convert = (
   kinds: ReadonlyArray<CustomResource.Any>,
   object: KubernetesObject,
   desired: string
-): Either.Either<KubernetesObject, Failure> => {
+): Result.Result<KubernetesObject, Failure> => {
   const kind = kinds.find(
     (kind) => kind.kind === object.kind && Conversion.versionsOf(kind).includes(object.apiVersion ?? "")
   )
   if (kind === undefined) {
-    return Either.left({
+    return Result.fail({
       message: `unknown kind: ${object.kind} of ${object.apiVersion} (this webhook does not convert it)`
     })
   }
   try {
-    return Either.mapLeft(Conversion.convert(kind, object, desired), (message) => ({ message }))
+    return Result.mapError(Conversion.convert(kind, object, desired), (message) => ({ message }))
   } catch (panic) {
     const text = panic instanceof Error ? panic.message || panic.name : String(panic)
-    return Either.left({ message: `internal error of the conversion: ${text}`, panic: panic ?? "undefined" })
+    return Result.fail({ message: `internal error of the conversion: ${text}`, panic: panic ?? "undefined" })
   }
 }

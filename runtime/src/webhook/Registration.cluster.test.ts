@@ -99,7 +99,7 @@ describe("A registration", () => {
       yield* older.published
       yield* older.publish(one)
       const newer = yield* start(validate, deletions)
-      const leading = yield* Effect.fork(newer.reconcile)
+      const leading = yield* Effect.forkChild(newer.reconcile)
       yield* Eventually.eventually(
         "the leader adds its webhook",
         namesOf(program),
@@ -152,7 +152,7 @@ describe("A registration", () => {
   test("of the leader restores a policy that was deleted, within five minutes", (program, start) =>
     Effect.gen(function* () {
       const passed = yield* Deferred.make<void>()
-      const clock = Clock.make()
+      const clock = yield* Clock.Clock
       let waits = 0
       const sleep = (duration: Duration.Duration) =>
         Effect.suspend(() => {
@@ -161,7 +161,9 @@ describe("A registration", () => {
           return Deferred.await(passed)
         })
       const registration = yield* start(validate)
-      yield* Effect.forkScoped(Effect.withClock(registration.reconcile, Object.assign(Object.create(clock), { sleep })))
+      yield* Effect.forkScoped(
+        Effect.provideService(registration.reconcile, Clock.Clock, Object.assign(Object.create(clock), { sleep }))
+      )
       const name = `${program}.named.relics.relics.example.com`
       const policy = Client.get(BuiltIn.ValidatingAdmissionPolicy, { name })
       yield* Eventually.eventually("the policy", policy, () => true)
@@ -181,7 +183,7 @@ describe("A registration", () => {
       const name = `${program}.named.relics.relics.example.com`
       const policy = Client.get(BuiltIn.ValidatingAdmissionPolicy, { name })
       const binding = Client.get(BuiltIn.ValidatingAdmissionPolicyBinding, { name })
-      const written = yield* Effect.fork(registration.reconcile)
+      const written = yield* Effect.forkChild(registration.reconcile)
       yield* Eventually.eventually("the binding", binding, () => true)
       yield* Fiber.interrupt(written)
       const before = [yield* policy, yield* binding]

@@ -7,7 +7,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
@@ -229,8 +229,8 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
     })
     const publish = (caBundle: string) =>
       Effect.gen(function* () {
-        const results = yield* Effect.forEach(last ?? (yield* read), ({ write }) => Effect.either(write(caBundle)))
-        for (const result of results) if (Either.isLeft(result)) return yield* Effect.fail(result.left)
+        const results = yield* Effect.forEach(last ?? (yield* read), ({ write }) => Effect.result(write(caBundle)))
+        for (const result of results) if (Result.isFailure(result)) return yield* Effect.fail(result.failure)
         current = caBundle
       })
 
@@ -272,7 +272,7 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
       publish: (caBundle) => Effect.provide(publish(caBundle), context),
       published: Effect.provide(published, context),
       current: () => current,
-      reconcile: Effect.provide(Effect.zipRight(reconcile, Effect.never), context)
+      reconcile: Effect.provide(Effect.andThen(reconcile, Effect.never), context)
     }
   })
 
@@ -289,10 +289,10 @@ const guarded = (
 const persistent = <A, R>(what: string, step: Effect.Effect<A, Failure, R>): Effect.Effect<void, never, R> =>
   step.pipe(
     Effect.tapError(({ message }) => Effect.logWarning(`Cannot ${what}, retrying: ${message}`)),
-    Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("1 minute"))),
+    Effect.retry(Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("1 minute")])),
     // The schedule does not end.
     Effect.ignore,
-    Effect.zipRight(Effect.sleep(resync)),
+    Effect.andThen(Effect.sleep(resync)),
     Effect.forever
   )
 
@@ -321,7 +321,7 @@ const writePolicy = ({ binding, policy }: ReturnType<typeof Configuration.polici
     ["namespaceSelector", "objectSelector", "excludeResourceRules"],
     policy.spec.matchConstraints
   )
-  return Effect.zipRight(
+  return Effect.andThen(
     write(BuiltIn.ValidatingAdmissionPolicy, policy, {
       ...without(["paramKind", "variables", "auditAnnotations"], policy.spec),
       matchConstraints

@@ -3,6 +3,7 @@
  * change it checks that every replica's certificate verifies against every configuration.
  */
 import { X509Certificate } from "node:crypto"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -11,7 +12,7 @@ import * as Client from "../client/Client.ts"
 import type { Response } from "../client/Response.ts"
 import * as Transport from "../client/Transport.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
-import type { Pair } from "./CertificateSource.ts"
+import * as CertificateSource from "./CertificateSource.ts"
 import * as Der from "./Der.ts"
 import * as SharedCertificate from "./SharedCertificate.ts"
 
@@ -25,7 +26,7 @@ export interface Stored {
 
 /** A running replica. */
 export interface Replica {
-  served: Pair | undefined
+  served: CertificateSource.Pair | undefined
   /** Ends it before this many more calls; its certificate no longer counts then. */
   callsLeft: number
   /** The status code of all responses to the replica; 0 without a fault. */
@@ -106,7 +107,7 @@ export const make = () => {
       const call = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
         Effect.suspend(() => {
           replica.calls++
-          if (--replica.callsLeft >= 0) return Effect.zipRight(Effect.yieldNow(), effect)
+          if (--replica.callsLeft >= 0) return Effect.andThen(Effect.yieldNow, effect)
           replica.served = undefined
           return Effect.never
         })
@@ -120,10 +121,10 @@ export const make = () => {
               replica.fault > 0 ? refusal(replica.fault, `Fault${replica.fault}`) : respond(method, body)
             )
           ),
-        open: () => Effect.dieMessage("a watch")
+        open: () => Effect.die(new Error("a watch"))
       })
       const client = yield* Layer.build(Layer.provide(Client.layer(), transport))
-      const clock = yield* Effect.clock
+      const clock = yield* Clock.Clock
       const publish = (bundle: string) =>
         Effect.forEach(
           configurations.keys(),
@@ -160,21 +161,21 @@ export const make = () => {
         })
       }
       replicas.add(replica)
-      const show = (pair: Pair) => {
+      const show = (pair: CertificateSource.Pair) => {
         if (replica.callsLeft >= 0) replica.served = pair
         check("serve")
       }
       const fiber = yield* SharedCertificate.make({ ...settings, every: options.every }).pipe(
-        Effect.flatMap(({ after, first }) => {
-          show(first)
-          return Effect.iterate(first, {
-            while: () => true,
-            body: (pair) => Effect.tap(after(pair), (next) => Effect.sync(() => show(next)))
-          })
+        Effect.flatMap((source) => {
+          show(source.first)
+          return CertificateSource.follow(source, (pair) => Effect.sync(() => show(pair)))
         }),
         Effect.scoped,
         Effect.provide(client),
-        Effect.withClock(WallClock.skewed(clock, () => options.skew ?? 0)),
+        Effect.provideService(
+          Clock.Clock,
+          WallClock.skewed(clock, () => options.skew ?? 0)
+        ),
         Effect.forkScoped
       )
       return replica

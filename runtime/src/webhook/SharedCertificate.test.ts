@@ -4,15 +4,15 @@ import { X509Certificate } from "node:crypto"
 import * as Test from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
+import * as References from "effect/References"
 import type * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Der from "./Der.ts"
 import * as Replicas from "./Replicas.fixture.ts"
 
 /** A test without the log of the replicas. */
 const effect = <A, E>(name: string, body: () => Effect.Effect<A, E, Scope.Scope>): void =>
-  Test.effect(name, () => Logger.withMinimumLogLevel(body(), LogLevel.None), 60_000)
+  Test.effect(name, () => Effect.provideService(body(), References.MinimumLogLevel, "None"), 60_000)
 
 const now = Date.UTC(2026, 10, 26)
 const certificates = (replicas: ReadonlyArray<Replicas.Replica>) => [
@@ -138,7 +138,7 @@ describe("a shared certificate", () => {
   Test.effect("logs each new error once, until the step has succeeded", () => {
     const lines: Array<string> = []
     const logger = Logger.make(({ logLevel, message }) => {
-      if (logLevel === LogLevel.Warning) lines.push(String(message))
+      if (logLevel === "Warn") lines.push(String(message))
     })
     return Effect.gen(function* () {
       const { replicas } = yield* startedWith([0])
@@ -151,7 +151,7 @@ describe("a shared certificate", () => {
       expect(
         lines.map((line) => /^Cannot read Secret default\/hooks, retrying: .*Fault(500|503)/.exec(line)?.[1])
       ).toEqual(["500", "503", "500"])
-    }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+    }).pipe(Effect.provide(Logger.layer([logger])))
   })
 
   effect("is renewed by the same CA for another name", () =>

@@ -15,8 +15,8 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Random from "effect/Random"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
@@ -53,7 +53,7 @@ export interface Settings {
   /** Gets the last error, or `undefined` after all steps have succeeded. */
   readonly report?: ((error: string | undefined) => void) | undefined
   /** The interval between reads, which varies by a quarter. Default 20 seconds. */
-  readonly every?: Duration.DurationInput | undefined
+  readonly every?: Duration.Input | undefined
 }
 
 /** A write of bundles takes at most this long, in ms, from the reads before it. */
@@ -126,7 +126,7 @@ export const make = (settings: Settings): Effect.Effect<Source, never, Client.Cl
     const place = `Secret ${key.namespace}/${key.name}`
     const every = Duration.toMillis(settings.every ?? "20 seconds")
     const client = yield* Client.Client
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     const registry = yield* Metrics.Metrics
     const start = registry.gauge(Metric.certificateStart, {})
     const expiration = registry.gauge(Metric.certificateExpiration, {})
@@ -161,7 +161,7 @@ export const make = (settings: Settings): Effect.Effect<Source, never, Client.Cl
         expiration.set(found.to / 1000)
         return Effect.logInfo(`A new webhook certificate is served: ${place}, valid until ${Time.seconds(found.to)}`)
       }).pipe(
-        Effect.zipRight(Deferred.make<void>()),
+        Effect.andThen(Deferred.make<void>()),
         Effect.flatMap((next) => {
           const last = successor
           successor = next
@@ -224,9 +224,9 @@ export const make = (settings: Settings): Effect.Effect<Source, never, Client.Cl
       if (plan.publish !== undefined) {
         const text = Contents.bundleOf(plan.publish)
         const left = publishWithin - (Time.monotonic(clock) - began)
-        const publishing = Effect.timeoutFail(left > 0 ? publish(text) : Effect.never, {
+        const publishing = Effect.timeoutOrElse(left > 0 ? publish(text) : Effect.never, {
           duration: Math.max(left, 0),
-          onTimeout: () => ({ message: `no result within ${publishWithin / 1000} seconds` })
+          orElse: () => Effect.fail({ message: `no result within ${publishWithin / 1000} seconds` })
         })
         steps.push(Effect.as(guarded("publish the CAs in the webhook configurations", publishing), true))
       }
@@ -234,18 +234,18 @@ export const make = (settings: Settings): Effect.Effect<Source, never, Client.Cl
         const { kind, reason } = plan.change
         steps.push(Effect.as(guarded(`write ${place}`, write(kind, reason, secret, plan)), true))
       }
-      const results = yield* Effect.forEach(steps, Effect.either)
-      for (const result of results) if (Either.isLeft(result)) return yield* Effect.fail(result.left)
+      const results = yield* Effect.forEach(steps, Effect.result)
+      for (const result of results) if (Result.isFailure(result)) return yield* Effect.fail(result.failure)
       return results.length > 0
     })
 
     let failures = 0
     let atOnce = 0
     const turn = Effect.gen(function* () {
-      const result = yield* Effect.either(look)
-      settings.report?.(Either.isLeft(result) ? result.left.message : undefined)
-      failures = Either.isRight(result) ? 0 : failures + 1
-      const isAgain = Either.isRight(result) && result.right && atOnce < mostAtOnce
+      const result = yield* Effect.result(look)
+      settings.report?.(Result.isFailure(result) ? result.failure.message : undefined)
+      failures = Result.isSuccess(result) ? 0 : failures + 1
+      const isAgain = Result.isSuccess(result) && result.success && atOnce < mostAtOnce
       atOnce = isAgain ? atOnce + 1 : 0
       if (isAgain) return
       const random = yield* Random.next
@@ -259,7 +259,7 @@ export const make = (settings: Settings): Effect.Effect<Source, never, Client.Cl
         if (mine !== undefined && (mine.certificate !== pair?.certificate || mine.key !== pair.key)) {
           return Effect.succeed({ certificate: mine.certificate, key: mine.key })
         }
-        return Effect.zipRight(Deferred.await(successor), after(pair))
+        return Effect.andThen(Deferred.await(successor), after(pair))
       })
     return { first: yield* after(undefined), after }
   })

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import * as Uploads from "./Uploads.ts"
 
 /** Requests whose steps a diary records. */
 const make = () => {
   let now = 0
-  const clock = { ...Effect.runSync(Effect.clock), unsafeCurrentTimeMillis: () => now }
+  const clock = { ...Effect.runSync(Clock.Clock), currentTimeMillisUnsafe: () => now }
   const uploads = Uploads.make(clock)
   const diary: Array<string> = []
   return {

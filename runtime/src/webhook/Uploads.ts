@@ -74,7 +74,7 @@ export const make = (clock: Clock.Clock): Uploads => {
   }
   /** Aborts the incomplete request with the most bytes, or else the oldest one. False: all have their bodies, or are new. */
   const evict = (): boolean => {
-    const slow = clock.unsafeCurrentTimeMillis() - slowMillis
+    const slow = clock.currentTimeMillisUnsafe() - slowMillis
     let found: Upload | undefined
     for (const upload of uploads) {
       if (upload.isComplete || upload.since > slow) continue
@@ -90,7 +90,7 @@ export const make = (clock: Clock.Clock): Uploads => {
   const largeOf = (bytes: number): number => Math.max(0, bytes - smallBytes)
   const start = (upload: Upload, bytes: number): void => {
     upload.isReading = true
-    upload.since = clock.unsafeCurrentTimeMillis()
+    upload.since = clock.currentTimeMillisUnsafe()
     upload.counted = largeOf(bytes)
     counted += upload.counted
     uploads.add(upload)
@@ -108,7 +108,7 @@ export const make = (clock: Clock.Clock): Uploads => {
     size: () => uploads.size + waiting.size,
     isWaiting: () => waiting.size > 0,
     add: (bytes, patience, read, abort) => {
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = clock.currentTimeMillisUnsafe()
       const upload = { since: now, counted: 0, isReading: false, isComplete: false, abort }
       if (fits(largeOf(bytes))) start(upload, bytes)
       else {
@@ -135,7 +135,7 @@ export const make = (clock: Clock.Clock): Uploads => {
       startAll()
     },
     retry: () => {
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = clock.currentTimeMillisUnsafe()
       for (const each of waiting) {
         if (now < each.until) continue
         forget(each)

@@ -121,9 +121,9 @@ const scope = Effect.runSync(Scope.make())
 const metrics = Metrics.make()
 const { port } = await Effect.runPromise(
   WebhookServer.make({ hostname: "127.0.0.1", port: 0, certificates, routes }).pipe(
-    Scope.extend(scope),
+    Scope.provide(scope),
     Effect.provideService(Metrics.Metrics, metrics),
-    Effect.provide(Logger.remove(Logger.defaultLogger))
+    Effect.provide(Logger.layer([]))
   )
 )
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

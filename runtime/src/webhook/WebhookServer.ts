@@ -11,15 +11,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, isIPv6 } from "node:net"
 import type { Duplex } from "node:stream"
 import { createServer as createTlsServer, type TLSSocket } from "node:tls"
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FiberId from "effect/FiberId"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
-import * as Tracer from "effect/Tracer"
+import * as Semaphore from "effect/Semaphore"
 import * as ListenError from "../resource/ListenError.ts"
+import * as Time from "../resource/Time.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
@@ -27,7 +28,7 @@ import * as TraceParent from "../telemetry/TraceParent.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
 import * as Body from "./Body.ts"
 import * as Call from "./Call.ts"
-import type * as CertificateSource from "./CertificateSource.ts"
+import * as CertificateSource from "./CertificateSource.ts"
 import * as Integers from "./Integers.ts"
 import * as Reply from "./Reply.ts"
 import * as Series from "./Series.ts"
@@ -137,7 +138,7 @@ const rootOf = (method: string, path: string, { traceparent }: IncomingMessage["
 
 /** The exit of a request's span. A denial is not a failure, and neither is a client error, by OpenTelemetry's conventions. */
 const exitOf = ({ admission, conversion, panicked, problem, status }: Call.Call): Exit.Exit<void, Reply.Rejected> => {
-  if (status === undefined) return Exit.interrupt(FiberId.none)
+  if (status === undefined) return Exit.interrupt()
   if (status < 500 && !panicked) return Exit.void
   const message = problem ?? admission?.answer?.denial ?? conversion?.failure ?? ""
   return Exit.fail(new Reply.Rejected({ status: panicked ? 500 : status, message }))
@@ -154,7 +155,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
   Effect.gen(function* () {
     const { certificates, routes } = options
     const registry = yield* Metrics.Metrics
-    const clock = yield* Effect.clock
+    const clock = yield* Clock.Clock
     const observers = yield* Call.Observers
     const isTraced = (yield* Tracing) !== undefined
     const runtime = FiberSet.makeRuntime<R, void, never>()
@@ -165,12 +166,12 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       const connection = sockets.get(socket)
       if (connection === undefined) return
       connection.phase = phase
-      connection.since = clock.unsafeCurrentTimeMillis()
+      connection.since = clock.currentTimeMillisUnsafe()
       connection.seen = 0
     }
     const isBusy = ({ phase }: Connection): boolean => phase === "receiving" || phase === "working"
     const uploads = Uploads.make(clock)
-    const parsedBodies = yield* Effect.makeSemaphore(mostAnswered)
+    const parsedBodies = yield* Semaphore.make(mostAnswered)
     let ending = false
 
     const send = (response: ServerResponse, status: number, type: string, body: string): void => {
@@ -186,8 +187,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     const refuse = (response: ServerResponse, status: number, message: string): void =>
       send(response, status, "text/plain; charset=utf-8", `${message}\n`)
 
-    const begin = (method: string, path: string, headers: IncomingMessage["headers"], now: bigint): Call.Call => {
-      const startedAt = clock.unsafeCurrentTimeMillis()
+    const begin = (method: string, path: string, headers: IncomingMessage["headers"]): Call.Call => {
+      const startedAt = clock.currentTimeMillisUnsafe()
       return {
         method,
         path,
@@ -198,13 +199,12 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         status: undefined,
         problem: undefined,
         panicked: false,
-        root: isTraced ? rootOf(method, path, headers, now) : undefined
+        root: isTraced ? rootOf(method, path, headers, clock.currentTimeNanosUnsafe()) : undefined
       }
     }
-    const finish = (call: Call.Call, startedAt: bigint): void => {
-      const now = clock.unsafeCurrentTimeNanos()
-      call.finishedAt += Number(now - startedAt) / 1e6
-      call.root?.end(now, exitOf(call))
+    const finish = (call: Call.Call, startedAt: number): void => {
+      call.finishedAt += Time.monotonic(clock) - startedAt
+      call.root?.end(clock.currentTimeNanosUnsafe(), exitOf(call))
       for (const observe of observers) observe(call)
     }
 
@@ -222,18 +222,21 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
           )
       const weight = body.length > Uploads.smallBytes ? Math.ceil(body.length / 1024) : 0
       const replied = weight > 0 ? parsedBodies.withPermits(weight)(each) : each
-      const traced = call.root === undefined ? replied : Effect.provideService(replied, Tracer.ParentSpan, call.root)
+      const traced =
+        call.root === undefined ? replied : Effect.withParentSpan(replied, call.root, { captureStackTrace: false })
       return traced.pipe(
-        Effect.timeoutFail({
+        Effect.timeoutOrElse({
           duration: limit,
-          onTimeout: () =>
-            new Reply.Rejected({
-              status: 504,
-              message: `no answer within ${Duration.format(limit)} (raise the timeout)`
-            })
+          orElse: () =>
+            Effect.fail(
+              new Reply.Rejected({
+                status: 504,
+                message: `no answer within ${Duration.format(limit)} (raise the timeout)`
+              })
+            )
         }),
-        Effect.catchAllDefect((defect) =>
-          Effect.zipRight(
+        Effect.catchDefect((defect) =>
+          Effect.andThen(
             Effect.logError(`Answering ${call.path} failed unexpectedly`, defect),
             Effect.fail(new Reply.Rejected({ status: 500, message: "internal error" }))
           )
@@ -266,8 +269,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         refuse(response, 404, `not found: ${path.slice(0, 200)}`)
         return
       }
-      const startedAt = clock.unsafeCurrentTimeNanos()
-      const call = begin(request.method ?? "", path, request.headers, startedAt)
+      const startedAt = Time.monotonic(clock)
+      const call = begin(request.method ?? "", path, request.headers)
       const close = (status: number, message: string): void => {
         call.status = status
         call.problem = message
@@ -358,7 +361,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
           }).pipe(
             Effect.ensuring(
               Effect.sync(() => {
-                meters.latency.observe(Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e9)
+                meters.latency.observe((Time.monotonic(clock) - startedAt) / 1000)
                 if (!response.headersSent && !response.destroyed) close(503, "the process is shutting down")
                 record()
               })
@@ -366,7 +369,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
           )
         )
         // The API server no longer waits for the answer.
-        response.on("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
+        response.on("close", () => fiber.interruptUnsafe())
       })
     }
 
@@ -394,13 +397,13 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         socket.destroy()
         return
       }
-      sockets.set(socket, { phase: "new", since: clock.unsafeCurrentTimeMillis(), seen: 0 })
+      sockets.set(socket, { phase: "new", since: clock.currentTimeMillisUnsafe(), seen: 0 })
       socket.on("close", () => sockets.delete(socket))
     })
     server.on("tlsClientError", (_, socket) => socket.destroy())
     const address = `${isIPv6(options.hostname ?? "") ? `[${options.hostname}]` : (options.hostname ?? "")}:${options.port}`
     const listen = (hostname: string) =>
-      Effect.async<void, unknown>((resume) => {
+      Effect.callback<void, unknown>((resume) => {
         const failed = (error: unknown): void => resume(Effect.fail(error))
         server.once("error", failed)
         server.listen({ host: hostname, port: options.port }, () => {
@@ -411,7 +414,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       })
     const listening =
       options.hostname === undefined
-        ? Effect.catchAll(listen("::"), (error) =>
+        ? Effect.catch(listen("::"), (error) =>
             // A machine without IPv6 cannot bind to `::`.
             ListenError.codeOf(error) === "EADDRINUSE" ? Effect.fail(error) : listen("0.0.0.0")
           )
@@ -434,16 +437,12 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         })
     )
     const sweep = Effect.sync(() => {
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = clock.currentTimeMillisUnsafe()
       for (const [socket, { phase, since }] of sockets) if (now - since > patience[phase]) socket.destroy()
     })
     yield* Effect.forkScoped(Effect.forever(Effect.delay(sweep, "5 seconds")))
     yield* Effect.forkScoped(
-      Effect.iterate(certificates.first, {
-        while: () => true,
-        body: (shown) =>
-          Effect.tap(certificates.after(shown), (pair) => Effect.sync(() => server.setSecureContext(context(pair))))
-      })
+      CertificateSource.follow(certificates, (pair) => Effect.sync(() => server.setSecureContext(context(pair))))
     )
     return { port: (server.address() as AddressInfo).port }
   })

@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test"
 import { effect, live } from "@homeostat/testkit/Test"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import * as ApiServer from "../http/ApiServer.ts"
 import { ask } from "../http/Client.fixture.ts"
 import * as Http from "../http/Http.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import samples from "../kinds/messages/fixtures/samples.json"
 import * as Messages from "../kinds/messages/Messages.ts"
 import * as Shape from "../kinds/Shape.ts"

@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
-import { Effect, Fiber, TestClock } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import * as Json from "../model/Json.ts"
 import type { ApiServer } from "./ApiServer.ts"
 import { ask, configMaps, make, merge, thing, things } from "./Client.fixture.ts"
@@ -78,10 +79,10 @@ describe("ApiServer rejects", () => {
     Effect.gen(function* () {
       const server = yield* make()
       const asked = server.store.revision + 1
-      const get = () => Effect.fork(ask(server, "GET", `${things}?resourceVersion=${asked}`))
+      const get = () => Effect.forkChild(ask(server, "GET", `${things}?resourceVersion=${asked}`))
       const late = yield* get()
       yield* TestClock.adjust("2999 millis")
-      expect(late.unsafePoll()).toBeNull()
+      expect(late.pollUnsafe()).toBeUndefined()
       yield* TestClock.adjust("1 millis")
       const { body, headers } = yield* Fiber.join(late)
       expect(statusOf(body)).toEqual({
@@ -91,7 +92,7 @@ describe("ApiServer rejects", () => {
       })
       expect(headers["retry-after"]).toBe("1")
       const early = yield* get()
-      yield* Effect.yieldNow()
+      yield* Effect.yieldNow
       yield* ask(server, "POST", things, thing("a"))
       expect((yield* Fiber.join(early)).status).toBe(200)
     })

@@ -100,7 +100,7 @@ const administrator: User = { name: "admin", groups: ["system:masters", "system:
 /** Makes a server. It holds only memory, so it needs no release. */
 export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const seed = options.seed ?? (yield* Random.nextIntBetween(0, 2 ** 31))
+    const seed = options.seed ?? (yield* Random.nextIntBetween(0, 2 ** 31, { halfOpen: true }))
     const now = yield* Clock.currentTimeMillis
     const store = Store.make({ history: options.history, saved: initial(options, now) })
     const authorizer = RbacAuthorizer.make(store)
@@ -181,7 +181,7 @@ const answerAt = (
     return answered(scope, { request, target, user, now, warnings })
   }
   const done = (answer: Resources.Answer) => (Effect.isEffect(answer) ? answer : Effect.succeed(answer))
-  const refused = Effect.catchAll((error: unknown) => Effect.succeed(refuse(error)))
+  const refused = Effect.catch((error: unknown) => Effect.succeed(refuse(error)))
   try {
     const answer = Step.attempt(step, decide)
     return Effect.isEffect(answer) ? refused(answer) : answer

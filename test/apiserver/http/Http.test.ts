@@ -83,7 +83,7 @@ describe("Http", () => {
         gone.abort()
         yield* Effect.retry(
           Effect.suspend(() => (pending() === 0 ? Effect.void : Effect.fail("still there"))),
-          Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(300)))
+          { schedule: Schedule.spaced("10 millis"), times: 300 }
         )
       })
   )

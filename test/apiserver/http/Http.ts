@@ -11,7 +11,7 @@ import type { AddressInfo, Server as NetServer, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 import { gzipSync } from "node:zlib"
-import { Data, Effect, FiberSet, Runtime, type Scope } from "effect"
+import { Data, Effect, FiberSet, type Scope } from "effect"
 import * as ClientCertificate from "../access/ClientCertificate.ts"
 import { separator } from "../access/Impersonation.ts"
 import * as Failure from "../model/Failure.ts"
@@ -59,7 +59,7 @@ export interface Listening {
 /** Listens until the scope closes. Closes all connections then. Fails if it cannot listen. */
 export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<Listening, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const runtime = yield* Effect.runtime<never>()
+    const context = yield* Effect.context<never>()
     const fibers = yield* FiberSet.make<void>()
     let pending = 0
     const listener: RequestListener = (request, response) => {
@@ -75,16 +75,16 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
           user: certified ?? options.userOf?.(headers)
         })
       )
-      const fiber = Runtime.runFork(runtime)(
+      const fiber = Effect.runForkWith(context)(
         Effect.flatMap(
-          Effect.catchAll(answer, (failure) => Effect.succeed(unread(failure))),
+          Effect.catch(answer, (failure) => Effect.succeed(unread(failure))),
           (answer) => send(answer, request, response)
         )
       )
-      FiberSet.unsafeAdd(fibers, fiber)
+      FiberSet.addUnsafe(fibers, fiber)
       response.once("close", () => {
         pending--
-        fiber.unsafeInterruptAsFork(fiber.id())
+        fiber.interruptUnsafe()
       })
     }
     const refused = (error: Unparsed.Refused, socket: Duplex): void => {
@@ -94,7 +94,7 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
           ? Effect.succeed(Unparsed.refusal(error))
           : Effect.map(server.handle({ ...request, user: options.userOf?.(request.headers) }), Unparsed.answer)
       const sent = Effect.map(answer, (text) => void socket.end(text))
-      FiberSet.unsafeAdd(fibers, Runtime.runFork(runtime)(sent))
+      FiberSet.addUnsafe(fibers, Effect.runForkWith(context)(sent))
     }
     const host = options.host ?? "127.0.0.1"
     const made = make(listener, options.tls)
@@ -137,13 +137,13 @@ const certifying = (server: Server, { cert, clientCa, key }: Tls, sockets: Set<S
   })
 
 const listen = (server: NetServer, host: string, port: number): Effect.Effect<NetServer, ListenFailed> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     server.once("error", ({ message }) => resume(new ListenFailed({ reason: message })))
     server.listen({ host, port, exclusive: true }, () => resume(Effect.succeed(server)))
   })
 
 const close = (outer: NetServer, server: Server, sockets: ReadonlySet<Socket>): Effect.Effect<void> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     outer.close(() => resume(Effect.void))
     server.closeAllConnections()
     for (const socket of sockets) socket.destroy()
@@ -170,10 +170,10 @@ const mostBytes = 4 * 1024 * 1024
 const patience = "60 seconds"
 
 const bodyOf = (request: IncomingMessage): Effect.Effect<Uint8Array | undefined, Failure.Failure> =>
-  Effect.timeoutFail(received(request), { duration: patience, onTimeout: Failure.timeout })
+  Effect.timeoutOrElse(received(request), { duration: patience, orElse: Failure.timeout })
 
 const received = (request: IncomingMessage): Effect.Effect<Uint8Array | undefined> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     const parts: Array<Uint8Array> = []
     let length = 0
     request.on("data", (part: Uint8Array) => {
@@ -222,19 +222,19 @@ const send = (answer: HttpResponse, request: IncomingMessage, response: ServerRe
   response.flushHeaders()
   const rest: Effect.Effect<void> = Effect.flatMap(body.next, (part) => {
     if (part === undefined) return Effect.sync(() => void response.end())
-    return Effect.zipRight(response.write(part, encoding) ? turn : drained(response), rest)
+    return Effect.andThen(response.write(part, encoding) ? turn : drained(response), rest)
   })
   return Effect.ensuring(rest, body.close)
 }
 
 /** Waits for the next turn of the event loop. Events until then share one write, because the write is the largest cost of an event. */
-const turn: Effect.Effect<void> = Effect.async((resume) => {
+const turn: Effect.Effect<void> = Effect.callback((resume) => {
   const immediate = setImmediate(() => resume(Effect.void))
   return Effect.sync(() => clearImmediate(immediate))
 })
 
 const drained = (response: ServerResponse): Effect.Effect<void> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     const resumed = () => resume(Effect.void)
     response.once("drain", resumed)
     return Effect.sync(() => response.off("drain", resumed))

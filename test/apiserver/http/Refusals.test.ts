@@ -333,7 +333,7 @@ const refusals: ReadonlyArray<
 ]
 
 const withObjects = Effect.tap(make(), (server) =>
-  Effect.zipRight(ask(server, "POST", things, thing("a")), ask(server, "POST", configMaps, { metadata: { name: "a" } }))
+  Effect.andThen(ask(server, "POST", things, thing("a")), ask(server, "POST", configMaps, { metadata: { name: "a" } }))
 )
 
 describe("ApiServer rejects", () => {

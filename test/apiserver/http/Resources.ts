@@ -92,7 +92,7 @@ const watch = (
   const opened = after(scope, Watch.required(request.options), open)
   // If a watch fails at its start, the error is the response of a watch.
   return Effect.isEffect(opened)
-    ? Effect.catchAll(opened, (failure) => Effect.succeed(streamed(Watch.failed(request.view.accepted, failure))))
+    ? Effect.catch(opened, (failure) => Effect.succeed(streamed(Watch.failed(request.view.accepted, failure))))
     : opened
 }
 
@@ -241,20 +241,21 @@ const patience = Duration.seconds(3)
 const after = (scope: RequestScope, revision: number, answer: () => Exchange.HttpResponse): Answer => {
   const { store } = scope.state
   if (revision <= store.revision) return answer()
-  const reached = Effect.async<void>((resume) => {
+  const reached = Effect.callback<void>((resume) => {
     // The server may have reached the revision before this fiber started.
     if (store.revision >= revision) return resume(Effect.void)
     const stop = store.subscribe(() => {
       if (store.revision < revision) return
       stop()
-      resume(Effect.void)
+      // The step that makes the change ends first.
+      resume(Effect.yieldNow)
     })
     return Effect.sync(stop)
   })
   return reached.pipe(
-    Effect.timeoutFail({
+    Effect.timeoutOrElse({
       duration: patience,
-      onTimeout: () => Failure.tooLargeVersion(revision, store.revision)
+      orElse: () => Effect.fail(Failure.tooLargeVersion(revision, store.revision))
     }),
     Effect.flatMap(() => Effect.mapError(Step.run(Step.make(), answer), Step.failureOf))
   )

@@ -1,7 +1,8 @@
 import { describe, expect, spyOn } from "bun:test"
 import * as net from "node:net"
 import { effect, live } from "@homeostat/testkit/Test"
-import { Effect, TestClock } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import * as Json from "../model/Json.ts"
 import type { ApiServer } from "./ApiServer.ts"
 import { ask, configMaps, make, merge, thing, things, watch } from "./Client.fixture.ts"
@@ -9,7 +10,7 @@ import * as Http from "./Http.ts"
 
 /** Sends these parts over one connection, and returns all text until the connection ends. */
 const sent = (port: number, ...parts: ReadonlyArray<string>): Effect.Effect<string> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     let text = ""
     const socket = net.connect(port, "127.0.0.1", () => {
       for (const part of parts) socket.write(part)
@@ -66,14 +67,14 @@ describe("A server over HTTP", () => {
   effect("does not wait forever for an announced body", () =>
     Effect.gen(function* () {
       const { pending, port } = yield* Http.serve(yield* make())
-      const answer = yield* Effect.fork(
+      const answer = yield* Effect.forkChild(
         sent(port, `POST ${configMaps} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{"metadata"`)
       )
       yield* until(() => pending() === 1)
       yield* TestClock.adjust("59 seconds")
       expect(pending()).toBe(1)
       yield* TestClock.adjust("1 second")
-      const text = yield* answer
+      const text = yield* Fiber.join(answer)
       expect(text).toStartWith("HTTP/1.1 504 ")
       expect(text).toContain("request did not complete within the allotted timeout")
     })
@@ -82,7 +83,7 @@ describe("A server over HTTP", () => {
   live("releases uploads that end in the middle", () =>
     Effect.gen(function* () {
       const { pending, port } = yield* Http.serve(yield* make())
-      const uploads = yield* Effect.fork(
+      const uploads = yield* Effect.forkChild(
         Effect.all(
           Array.from({ length: 20 }, () =>
             sent(port, `POST ${configMaps} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n`, "x".repeat(1000))
@@ -91,7 +92,7 @@ describe("A server over HTTP", () => {
         )
       )
       yield* until(() => pending() === 20)
-      yield* uploads.interruptAsFork(uploads.id())
+      uploads.interruptUnsafe()
       yield* until(() => pending() === 0)
     })
   )
@@ -102,14 +103,14 @@ describe("A server over HTTP", () => {
       const count = listeners(server)
       const { port } = yield* Http.serve(server)
       const path = `${watching}${server.store.revision}`
-      const all = yield* Effect.fork(
+      const all = yield* Effect.forkChild(
         Effect.all(
           Array.from({ length: 200 }, () => sent(port, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)),
           { concurrency: "unbounded" }
         )
       )
       yield* until(() => count() === 200)
-      yield* all.interruptAsFork(all.id())
+      all.interruptUnsafe()
       yield* until(() => count() === 0)
     })
   )

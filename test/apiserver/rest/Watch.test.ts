@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
-import { Effect, Fiber, TestClock } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import type { ApiServer } from "../http/ApiServer.ts"
 import { ask, make, merge, thing, things, watch } from "../http/Client.fixture.ts"
 import * as Json from "../model/Json.ts"
@@ -132,14 +133,14 @@ describe("Watch", () => {
         server,
         `${things}?watch=true&resourceVersion=${server.store.revision}&timeoutSeconds=5&allowWatchBookmarks=true`
       )
-      const first = yield* Effect.fork(next)
+      const first = yield* Effect.forkChild(next)
       yield* TestClock.adjust("2999 millis")
-      expect(first.unsafePoll()).toBeNull()
+      expect(first.pollUnsafe()).toBeUndefined()
       yield* TestClock.adjust("1 millis")
       expect(seen(yield* Fiber.join(first))).toEqual([["BOOKMARK", undefined]])
-      const second = yield* Effect.fork(next)
+      const second = yield* Effect.forkChild(next)
       yield* TestClock.adjust("1999 millis")
-      expect(second.unsafePoll()).toBeNull()
+      expect(second.pollUnsafe()).toBeUndefined()
       yield* TestClock.adjust("1 millis")
       expect(yield* Fiber.join(second)).toBeUndefined()
     })
@@ -151,12 +152,12 @@ describe("Watch", () => {
       const from = server.store.revision
       const quiet = yield* watch(server, `${things}?watch=true&resourceVersion=${from}`)
       const shown = yield* watch(server, `${things}?watch=true&resourceVersion=${from}&allowWatchBookmarks=true`)
-      const [nothing, bookmark] = [yield* Effect.fork(quiet.next), yield* Effect.fork(shown.next)]
+      const [nothing, bookmark] = [yield* Effect.forkChild(quiet.next), yield* Effect.forkChild(shown.next)]
       yield* ask(server, "POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "elsewhere" } })
       yield* TestClock.adjust("60 seconds")
       const [event] = (yield* Fiber.join(bookmark)) ?? []
       expect(version(event?.object)).toBe(server.store.revision)
-      expect(nothing.unsafePoll()).toBeNull()
+      expect(nothing.pollUnsafe()).toBeUndefined()
       yield* Fiber.interrupt(nothing)
     })
   )
@@ -191,11 +192,11 @@ describe("Watch", () => {
         yield* ask(server, "POST", things, thing("a"))
         const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`)
         const elsewhere = yield* watch(server, `/api/v1/configmaps?watch=true&resourceVersion=${server.store.revision}`)
-        const other = yield* Effect.fork(elsewhere.next)
+        const other = yield* Effect.forkChild(elsewhere.next)
         yield* change(server)
         if (shown !== undefined) expect<unknown>(seen(yield* next)).toEqual(shown)
         expect(yield* next).toBeUndefined()
-        expect(other.unsafePoll()).toBeNull()
+        expect(other.pollUnsafe()).toBeUndefined()
         yield* Fiber.interrupt(other)
       })
     )
@@ -205,8 +206,8 @@ describe("Watch", () => {
     Effect.gen(function* () {
       const server = yield* make()
       const { close, next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`)
-      const waiting = yield* Effect.fork(next)
-      yield* Effect.yieldNow()
+      const waiting = yield* Effect.forkChild(next)
+      yield* Effect.yieldNow
       yield* close
       expect(yield* Fiber.join(waiting)).toBeUndefined()
       yield* ask(server, "POST", things, thing("a"))

@@ -2,7 +2,7 @@
  * A watch: the existing objects, if the client requests them, and then each change of a selected object, as lines of JSON or frames of
  * protobuf. The step that makes a change adds it to the queue of each watch. A reader takes all queued changes at once.
  */
-import { Clock, Effect, type Fiber, FiberId } from "effect"
+import { Clock, Effect, type Fiber } from "effect"
 import type { Accepted } from "../codec/Negotiation.ts"
 import * as Protobuf from "../codec/Protobuf.ts"
 import * as Failure from "../model/Failure.ts"
@@ -45,7 +45,7 @@ const bookmarkMillis = 60_000
 const lastBookmarkMillis = 2_000
 
 /** The reader lets other fibers run first, so that writes in quick succession come in one part. */
-const pause = Effect.repeatN(Effect.yieldNow(), 2)
+const pause = Effect.repeat(Effect.yieldNow, { times: 2 })
 
 /** The revision that the server must reach before the watch can begin. Throws a Failure (500) for an invalid one. */
 export const required = (options: Query.ListOptions): number => {
@@ -96,11 +96,11 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
     if (queue.size >= mostFrames) return end()
     pass(change)
   }, view.kind.storage)
-  let timer: Fiber.RuntimeFiber<void> | undefined
+  let timer: Fiber.Fiber<void> | undefined
   const end = (): void => {
     unsubscribe()
     unregister()
-    timer?.unsafeInterruptAsFork(FiberId.none)
+    timer?.interruptUnsafe()
     queue.end()
   }
   const unregister = request.whenDropped(end)
@@ -121,7 +121,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
         queue.interrupt()
       })
       return Effect.map(
-        Effect.forkDaemon(Effect.interruptible(Effect.zipRight(Effect.sleep(millis), wake))),
+        Effect.forkDetach(Effect.interruptible(Effect.andThen(Effect.sleep(millis), wake))),
         (fiber) => {
           timer = fiber
         }
@@ -137,7 +137,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
     if (queue.size > 0) {
       if (view.kind.cached === undefined) return Effect.succeed(queue.take(now))
       const step = Step.run(Step.make(), () => queue.take(now))
-      const taken = Effect.catchAll(step, (error) =>
+      const taken = Effect.catch(step, (error) =>
         Effect.sync(() => {
           end()
           queue.clear()
@@ -148,7 +148,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
     }
     if (queue.ended) return Effect.succeed(undefined)
     const wait = Math.min(endsAt, bookmarkAt ?? endsAt) - now
-    return Effect.zipRight(Effect.zipRight(wakeAfter(wait), queue.filled), Effect.zipRight(pause, next))
+    return Effect.andThen(Effect.andThen(wakeAfter(wait), queue.filled), Effect.andThen(pause, next))
   })
   return { next, close: Effect.sync(end) }
 }
@@ -229,10 +229,11 @@ class Queue {
   }
 
   /** Succeeds if the queue has frames, has ended, or was interrupted. */
-  readonly filled: Effect.Effect<void> = Effect.async<void>((resume) => {
+  readonly filled: Effect.Effect<void> = Effect.callback<void>((resume) => {
     const wake = () => {
       this.wake = undefined
-      resume(Effect.void)
+      // The step that makes the change ends first.
+      resume(Effect.yieldNow)
     }
     if (this.frames.length > 0 || this.ended) wake()
     else this.wake = wake

@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import * as ApiServer from "../http/ApiServer.ts"
 import { type Answer, ask, configMaps, make, merge, thing, things } from "../http/Client.fixture.ts"
 import * as Json from "../model/Json.ts"

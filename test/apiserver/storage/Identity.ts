@@ -1,7 +1,7 @@
 /**
  * Generates uids and name suffixes from a seed. The same seed results in the same values.
  */
-import { PCGRandom } from "effect/Utils"
+import * as Pcg from "../model/Pcg.ts"
 import * as Step from "./Step.ts"
 
 /** Generates unique values. */
@@ -23,7 +23,7 @@ const longestBase = 63 - 5
 
 /** Creates an identity from a seed. All runs of one step get the same values. */
 export const make = (seed: number): Identity => {
-  let random = new PCGRandom(seed)
+  let random = Pcg.make(seed)
   const hex = (digits: number): string =>
     random
       .integer(16 ** digits)
@@ -43,7 +43,7 @@ export const make = (seed: number): Identity => {
       }),
     fraction: () => Step.once(() => random.number()),
     reseed: (seed) => {
-      random = new PCGRandom(seed)
+      random = Pcg.make(seed)
     }
   }
 }

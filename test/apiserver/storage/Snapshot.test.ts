@@ -1,8 +1,8 @@
 import { expect } from "bun:test"
-import { FileSystem } from "@effect/platform"
-import { BunContext } from "@effect/platform-bun"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
+import * as NodePath from "@effect/platform-node-shared/NodePath"
 import { live } from "@homeostat/testkit/Test"
-import { Effect } from "effect"
+import { Effect, FileSystem } from "effect"
 import { ask, make, thing, things } from "../http/Client.fixture.ts"
 import * as State from "./Snapshot.ts"
 
@@ -19,5 +19,5 @@ live("a server continues from the folder with the state of another one", () =>
     expect((yield* ask(again, "GET", `${things}/a`)).text).toBe((yield* ask(server, "GET", `${things}/a`)).text)
     yield* files.writeFileString(`${folder}/state.json`, "{}")
     expect((yield* Effect.flip(State.load(folder)))._tag).toBe("Unreadable")
-  }).pipe(Effect.provide(BunContext.layer))
+  }).pipe(Effect.provide([NodeFileSystem.layer, NodePath.layer]))
 )

@@ -2,9 +2,8 @@
  * Saves the state of a server to a folder, so that a later server can continue from it. Only this module of the server uses
  * files.
  */
-import { FileSystem, Path } from "@effect/platform"
-import type { PlatformError } from "@effect/platform/Error"
-import { Data, Effect } from "effect"
+import { Data, Effect, FileSystem, Path } from "effect"
+import type { PlatformError } from "effect/PlatformError"
 import * as Json from "../model/Json.ts"
 import type { Saved } from "./Store.ts"
 

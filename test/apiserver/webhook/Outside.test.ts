@@ -2,7 +2,8 @@
 import { expect } from "bun:test"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { effect, live } from "@homeostat/testkit/Test"
-import { Effect, Fiber, TestClock } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import * as Store from "../storage/Store.ts"
 import * as Issuer from "./Issuer.fixture.ts"
 import * as Outside from "./Outside.ts"
@@ -157,9 +158,9 @@ effect("the timeout of a webhook uses the Clock", () =>
       (one) => Effect.sync(() => one.stop(true))
     )
     const url = `https://127.0.0.1:${silent.port}/`
-    const call = yield* Effect.fork(Outside.make(Store.make()).post({ url }, review, 10))
+    const call = yield* Effect.forkChild(Outside.make(Store.make()).post({ url }, review, 10))
     yield* TestClock.adjust("9 seconds")
-    expect(yield* Fiber.poll(call)).toMatchObject({ _tag: "None" })
+    expect(call.pollUnsafe()).toBeUndefined()
     yield* TestClock.adjust("1 second")
     const { outcome } = yield* Fiber.join(call)
     expect(outcome).toEqual({ problem: `Post "${url}?timeout=10s": context deadline exceeded` })

@@ -74,11 +74,11 @@ export const make = (
               onFailure: ({ message, status }) => ({ problem: Envelope.refusal(status, message) })
             })
       const outcome = yield* sent.pipe(
-        Effect.timeoutFail({
+        Effect.timeoutOrElse({
           duration: Duration.seconds(seconds),
-          onTimeout: () => `Post ${JSON.stringify(url)}: context deadline exceeded`
+          orElse: () => Effect.fail(`Post ${JSON.stringify(url)}: context deadline exceeded`)
         }),
-        Effect.catchAll((problem) => Effect.succeed({ problem }))
+        Effect.catch((problem) => Effect.succeed({ problem }))
       )
       return { uid, outcome }
     })
@@ -86,7 +86,7 @@ export const make = (
 
 /** A version 4 UUID from Effect's Random. */
 const uuid: Effect.Effect<string> = Effect.map(
-  Effect.replicateEffect(Random.nextIntBetween(0, 2 ** 16), 8),
+  Effect.replicateEffect(Random.nextIntBetween(0, 2 ** 16, { halfOpen: true }), 8),
   (parts) => {
     const [a, b, c, d, e, ...rest] = parts.map((part) => part.toString(16).padStart(4, "0"))
     return `${a}${b}-${c}-4${d?.slice(1)}-a${e?.slice(1)}-${rest.join("")}`

@@ -7,7 +7,7 @@ import { defaultContainer, desiredDeployment, desiredService, labelsOf, template
 import * as Rollback from "@homeostat/webapp/Rollback"
 import { observe } from "@homeostat/webapp/status"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Either } from "effect"
+import { Result } from "effect"
 
 const container = defaultContainer
 
@@ -34,7 +34,7 @@ const applied = <A extends KubernetesObject, D extends Intent.Intended>(
 })
 
 /** The WebApp of the wire. */
-export const decoded = (wire: KubernetesObject): WebApp => Either.getOrThrow(WebApp.decode(wire))
+export const decoded = (wire: KubernetesObject): WebApp => Result.getOrThrow(WebApp.decode(wire))
 
 /**
  * The Deployment and the Service that the controller applies for a new WebApp.

@@ -43,7 +43,7 @@ const faulty = (server: ApiServer.ApiServer, ends: Set<() => void>): ApiServer.A
         if (typeof answer.body === "string") return answer
         const { close, next } = answer.body
         let end: () => void = () => {}
-        const ended = Effect.async<undefined>((resume) => {
+        const ended = Effect.callback<undefined>((resume) => {
           end = () => resume(Effect.succeed(undefined))
           ends.add(end)
         })
@@ -51,7 +51,7 @@ const faulty = (server: ApiServer.ApiServer, ends: Set<() => void>): ApiServer.A
           ...answer,
           body: {
             next: Effect.raceFirst(next, ended),
-            close: Effect.zipRight(
+            close: Effect.andThen(
               Effect.sync(() => ends.delete(end)),
               close
             )

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { at, type JsonObject, objects } from "@homeostat/apiserver/model/Json"
 import { annotationsOf, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
-import { Duration, Effect, TestClock } from "effect"
+import { Duration, Effect } from "effect"
+import { TestClock } from "effect/testing"
 import vectors from "../../../controllers/backup/schedule/cron-vectors.fixture.json"
 import { effect } from "../Test.ts"
 import * as CronSchedule from "./CronSchedule.ts"
@@ -60,7 +61,7 @@ const cronJob = (spec: JsonObject): JsonObject => ({
 
 /** Advances the clock. */
 const pass = (running: Running.Running, minutes: number) =>
-  Effect.zipRight(TestClock.adjust(Duration.minutes(minutes)), running.idle)
+  Effect.andThen(TestClock.adjust(Duration.minutes(minutes)), running.idle)
 
 const jobs = (running: Running.Running) => running.store.list("batch/jobs")
 

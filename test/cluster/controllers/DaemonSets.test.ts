@@ -1,7 +1,8 @@
 import { describe, expect } from "bun:test"
 import { at, type JsonObject } from "@homeostat/apiserver/model/Json"
 import { nameOf } from "@homeostat/apiserver/model/ObjectMeta"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { effect } from "../Test.ts"
 import * as Running from "./Running.fixture.ts"
 

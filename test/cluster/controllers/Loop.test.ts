@@ -1,7 +1,8 @@
 import { expect } from "bun:test"
 import { object as objectOf } from "@homeostat/apiserver/model/Json"
 import { keyOfObject, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
-import { Effect, Logger, TestClock } from "effect"
+import { Effect, Logger } from "effect"
+import { TestClock } from "effect/testing"
 import { effect } from "../Test.ts"
 import { type BuiltInController, nothing } from "./BuiltInController.ts"
 import { start } from "./Running.fixture.ts"
@@ -142,7 +143,7 @@ effect("Loop continues after a controller throws", () =>
     running.make(configMap("a"))
     yield* running.idle
     expect(passes).toBe(1)
-  }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
+  }).pipe(Effect.provide(Logger.layer([])))
 )
 
 effect("Loop passes the memory of a pass to the next pass of its key", () =>

@@ -41,6 +41,9 @@ const defaultRetry = { firstMillis: 5, lastMillis: 1_000_000 }
 /** The number of passes before other fibers run. They take some milliseconds. */
 const turn = 16
 
+/** The controllers see a change as late as the clients of a watch, so that a client sees what happens between two passes. */
+const lag = Effect.repeat(Effect.yieldNow, { times: 2 })
+
 /** Runs controllers until the end of the Scope. For them, each stored object counts as added. */
 export const start = (
   target: Writer.Target,
@@ -63,7 +66,8 @@ export const start = (
       for (const [place, controller] of watchers(change.storage)) {
         for (const key of controller.keys(change, index.snapshot)) queue.add({ controller: place, key })
       }
-      Deferred.unsafeDone(wake, Effect.void)
+      // The step that makes the change ends before the next pass begins.
+      Deferred.doneUnsafe(wake, Effect.yieldNow)
     }
     yield* Effect.acquireRelease(
       Effect.sync(() => {
@@ -116,9 +120,9 @@ export const start = (
           if (item === undefined) return false
           yield* Effect.try(() => pass(item, now)).pipe(
             Effect.flatMap((waits) => waits ?? Effect.void),
-            Effect.catchAll((error) => {
+            Effect.catch((error) => {
               retry(item, `${item.controller} ${item.key}`, now)
-              const cause = error instanceof Cause.UnknownException ? error.error : error
+              const cause = error instanceof Cause.UnknownError ? error.cause : error
               return Effect.logError(`${controllers[item.controller]?.name} failed at ${item.key}`, cause)
             })
           )
@@ -140,7 +144,7 @@ export const start = (
 
     yield* Clock.currentTimeMillis.pipe(
       Effect.flatMap(work),
-      Effect.flatMap((more) => (more ? Effect.yieldNow() : rest)),
+      Effect.flatMap((more) => (more ? Effect.yieldNow : Effect.andThen(rest, lag))),
       Effect.forever,
       Effect.forkScoped
     )
@@ -155,7 +159,7 @@ export const start = (
       idle: Effect.gen(function* () {
         const waiter = yield* Deferred.make<void>()
         waiting.push(waiter)
-        Deferred.unsafeDone(wake, Effect.void)
+        Deferred.doneUnsafe(wake, Effect.yieldNow)
         yield* Deferred.await(waiter)
       })
     }

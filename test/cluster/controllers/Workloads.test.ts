@@ -1,7 +1,8 @@
 import { describe, expect } from "bun:test"
 import { at, type JsonObject, list, object, objects, text } from "@homeostat/apiserver/model/Json"
 import { isDeleting, labelsOf, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { effect } from "../Test.ts"
 import { now, type Running, start } from "./Running.fixture.ts"
 

@@ -7,7 +7,9 @@ import * as Assets from "./Assets.ts"
 import * as Directory from "./Directory.ts"
 
 const find = (program: Assets.Program, settings: Record<string, string>) =>
-  Assets.find(program).pipe(Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(settings)))))
+  Assets.find(program).pipe(
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnvRecord(settings))
+  )
 
 const folderWith = (...names: ReadonlyArray<string>) =>
   Effect.tap(Directory.make, (folder) =>

@@ -61,7 +61,7 @@ export const find = (program: Program): Effect.Effect<string, MissingAsset> =>
   })
 
 const setting = (name: string): Effect.Effect<string | undefined> =>
-  Config.string(name).pipe(
+  Config.String(name).pipe(
     Effect.option,
     Effect.map((value) => Option.getOrUndefined(Option.filter(value, (text) => text !== "")))
   )

@@ -98,7 +98,7 @@ export const make = (parts: Parts): ControlPlane => {
   const controllers = named("kube-controller-manager")
   const restartControllers =
     parts.restartControllers ??
-    (controllers === undefined ? Effect.void : Effect.zipRight(controllers.kill, controllers.start))
+    (controllers === undefined ? Effect.void : Effect.andThen(controllers.kill, controllers.start))
   return {
     ...parts,
     logFiles,

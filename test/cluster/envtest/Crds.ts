@@ -30,16 +30,18 @@ export const install = (admin: User, crd: CustomResourceDefinition): Effect.Effe
       contentType: "application/apply-patch+yaml"
     })
     // The API server has accepted the definition, so its response has these fields.
-    const { spec } = yield* Effect.orDie(Schema.decodeUnknown(Installed)(applied))
+    const { spec } = yield* Effect.orDie(Schema.decodeUnknownEffect(Installed)(applied))
     const served = spec.versions.filter((version) => version.served)
     yield* Effect.forEach(served, ({ name }) => {
       const list = `/apis/${spec.group}/${name}/${spec.names.plural}`
       return Api.answers(admin, `${list}?limit=1`).pipe(
         Effect.repeat({ until: (is) => is, schedule: Schedule.spaced("50 millis") }),
-        Effect.timeoutFail({
+        Effect.timeoutOrElse({
           duration: "30 seconds",
-          onTimeout: () =>
-            new Api.RequestFailed({ method: "GET", path: list, status: undefined, reason: "the kind is not served" })
+          orElse: () =>
+            Effect.fail(
+              new Api.RequestFailed({ method: "GET", path: list, status: undefined, reason: "the kind is not served" })
+            )
         })
       )
     })

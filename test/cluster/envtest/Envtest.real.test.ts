@@ -52,7 +52,7 @@ describe("Envtest", () => {
         const error = yield* Effect.flip(Envtest.start())
         expect(error.message).toStartWith("etcd is missing; set KUBEBUILDER_ASSETS=")
         expect(error.message).not.toContain("\n")
-      }).pipe(Effect.withConfigProvider(ConfigProvider.fromMap(new Map()))),
+      }).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnvRecord({}))),
     120_000
   )
 
@@ -205,12 +205,11 @@ describe("Envtest", () => {
     "uses the cluster of the current context with USE_EXISTING_CLUSTER, also for users, and keeps its programs",
     (cluster) =>
       Effect.gen(function* () {
-        const settings = ConfigProvider.fromMap(
-          new Map([
-            ["USE_EXISTING_CLUSTER", "true"],
-            ["KUBECONFIG", cluster.admin.kubeconfigPath]
-          ])
-        ).pipe(ConfigProvider.orElse(() => ConfigProvider.fromEnv()))
+        const settings = ConfigProvider.fromEnvRecord({
+          ...process.env,
+          USE_EXISTING_CLUSTER: "true",
+          KUBECONFIG: cluster.admin.kubeconfigPath
+        })
         yield* Effect.gen(function* () {
           const existing = yield* Envtest.start(Envtest.everything)
           expect([existing.url, existing.processes]).toEqual([cluster.url, []])
@@ -223,7 +222,7 @@ describe("Envtest", () => {
           const notOurs = yield* Effect.flip(existing.process("kube-apiserver"))
           expect(notOurs.message).toContain("unset USE_EXISTING_CLUSTER")
           expect((yield* Effect.flip(Envtest.start({ audit: true }))).message).toContain("unset USE_EXISTING_CLUSTER")
-        }).pipe(Effect.scoped, Effect.withConfigProvider(settings))
+        }).pipe(Effect.scoped, Effect.provideService(ConfigProvider.ConfigProvider, settings))
       }),
     Envtest.everything
   )

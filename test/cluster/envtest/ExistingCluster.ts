@@ -20,7 +20,7 @@ export class UnusableContext extends Data.TaggedError("UnusableContext")<{ reado
 /** The reasons why the tests cannot use the existing cluster. */
 export type Failure = Assets.MissingAsset | UnusableContext
 
-const Current = Schema.parseJson(
+const Current = Schema.fromJsonString(
   Schema.Struct({
     clusters: Schema.NonEmptyArray(
       Schema.Struct({
@@ -46,7 +46,7 @@ const Current = Schema.parseJson(
 const viewCurrent = ["config", "view", "--minify", "--flatten", "--raw", "--output=json"]
 
 /** Returns true if `USE_EXISTING_CLUSTER` is `true`. */
-export const wanted: Effect.Effect<boolean> = Config.string("USE_EXISTING_CLUSTER").pipe(
+export const wanted: Effect.Effect<boolean> = Config.String("USE_EXISTING_CLUSTER").pipe(
   Effect.map((value) => value === "true"),
   Effect.orElseSucceed(() => false)
 )
@@ -57,10 +57,10 @@ export const wanted: Effect.Effect<boolean> = Config.string("USE_EXISTING_CLUSTE
  */
 export const connect: Effect.Effect<ControlPlane.ControlPlane, Failure, Scope.Scope> = Effect.gen(function* () {
   const directory = yield* Directory.make
-  const kubeconfigPath = Option.getOrUndefined(yield* Effect.option(Config.string("KUBECONFIG")))
+  const kubeconfigPath = Option.getOrUndefined(yield* Effect.option(Config.String("KUBECONFIG")))
   const view = yield* Kubectl.run({ kubeconfigPath, home: directory }, viewCurrent)
   if (view.exitCode !== 0) return yield* new UnusableContext({ reason: view.stderr.trim() })
-  const current = yield* Schema.decode(Current)(view.stdout).pipe(
+  const current = yield* Schema.decodeEffect(Current)(view.stdout).pipe(
     Effect.mapError((error) => new UnusableContext({ reason: error.message }))
   )
   const { cluster } = current.clusters[0]
@@ -120,12 +120,12 @@ const certified = (
       contentType: "application/merge-patch+json"
     })
     const signed = yield* Api.expect(admin, "GET", path).pipe(
-      Effect.flatMap(Schema.decodeUnknown(Signed)),
-      Effect.retry({ while: (error) => error._tag === "ParseError", schedule: Schedule.spaced("50 millis") }),
+      Effect.flatMap(Schema.decodeUnknownEffect(Signed)),
+      Effect.retry({ while: (error) => error._tag === "SchemaError", schedule: Schedule.spaced("50 millis") }),
       Effect.timeout("30 seconds"),
       Effect.catchTags({
-        ParseError: () => unsigned(path),
-        TimeoutException: () => unsigned(path)
+        SchemaError: () => unsigned(path),
+        TimeoutError: () => unsigned(path)
       }),
       Effect.ensuring(Effect.ignore(Api.request(admin, "DELETE", path)))
     )

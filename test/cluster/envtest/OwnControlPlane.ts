@@ -126,9 +126,7 @@ export const start = (options: Options): Effect.Effect<ControlPlane.ControlPlane
         assets.kwok === undefined
           ? undefined
           : Api.expect(admin, "POST", "/api/v1/nodes", { body: node }).pipe(
-              Effect.zipRight(
-                program("kwok", assets.kwok, Flags.kwok(admin.kubeconfigPath, stages), nodeIsReady(admin))
-              )
+              Effect.andThen(program("kwok", assets.kwok, Flags.kwok(admin.kubeconfigPath, stages), nodeIsReady(admin)))
             )
       ].filter((effect) => effect !== undefined),
       { concurrency: "unbounded" }

@@ -13,13 +13,13 @@ export const host = "127.0.0.1"
  */
 export const free: Effect.Effect<number> = Effect.gen(function* () {
   while (true) {
-    const port = yield* Random.nextIntBetween(20_000, 32_768)
+    const port = yield* Random.nextIntBetween(20_000, 32_768, { halfOpen: true })
     if (yield* isFree(port)) return port
   }
 })
 
 const isFree = (port: number): Effect.Effect<boolean> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     const server = createServer()
     server.once("error", () => resume(Effect.succeed(false)))
     server.listen({ host, port, exclusive: true }, () => server.close(() => resume(Effect.succeed(true))))

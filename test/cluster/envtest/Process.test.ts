@@ -122,7 +122,7 @@ describe("A process", () => {
   live("run stops the program when it is interrupted", () =>
     Effect.gen(function* () {
       const file = join(yield* Directory.make, "pid")
-      const fiber = yield* Effect.fork(Process.run("sh", ["-c", `echo $$ > ${file}; exec sleep 300`]))
+      const fiber = yield* Effect.forkChild(Process.run("sh", ["-c", `echo $$ > ${file}; exec sleep 300`]))
       yield* until(() => Log.tail(file, 1) !== "", 30)
       yield* Fiber.interrupt(fiber)
       expect(isAlive(Number(Log.tail(file, 1)))).toBe(false)

@@ -11,7 +11,7 @@
  * Each program leads its own process group, so Ctrl-C in a terminal reaches the test run only.
  */
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs"
-import { Data, Effect, Schedule, type Scope } from "effect"
+import { Data, Effect, Schedule, type Scope, Semaphore } from "effect"
 import * as Log from "./Log.ts"
 
 /** A program did not start, or was not ready in time. The message ends with the last lines of its log. */
@@ -197,7 +197,7 @@ export const run = (
 
 const make = (options: Options): Effect.Effect<Process> =>
   Effect.gen(function* () {
-    const turn = yield* Effect.makeSemaphore(1)
+    const turn = yield* Semaphore.make(1)
     let running: { readonly child: Bun.Subprocess; readonly gone: Promise<void> } | undefined
     let logged = 0
 
@@ -231,7 +231,7 @@ const make = (options: Options): Effect.Effect<Process> =>
       until: (is) => is,
       schedule: Schedule.spaced("50 millis")
     }).pipe(
-      Effect.timeoutFail({ duration: limit, onTimeout: () => failed(`was not ready within ${limit} ms`) }),
+      Effect.timeoutOrElse({ duration: limit, orElse: () => Effect.fail(failed(`was not ready within ${limit} ms`)) }),
       Effect.asVoid
     )
 
@@ -253,18 +253,14 @@ const make = (options: Options): Effect.Effect<Process> =>
       while (!interruption.aborted && running !== undefined && !isStopped(running.child.pid)) await Bun.sleep(1)
     })
 
-    const kill = signal("SIGKILL").pipe(Effect.zipRight(ended))
+    const kill = signal("SIGKILL").pipe(Effect.andThen(ended))
 
     const stop = signal("SIGTERM").pipe(
-      Effect.zipRight(signal("SIGCONT")),
+      Effect.andThen(signal("SIGCONT")),
       // The wait is interruptible, because a timeout cannot end an uninterruptible effect, such as a finalizer.
-      Effect.zipRight(Effect.interruptible(ended)),
-      Effect.timeoutTo({
-        duration: options.graceMillis ?? defaultGraceMillis,
-        onSuccess: () => true,
-        onTimeout: () => false
-      }),
-      Effect.flatMap((done) => (done ? Effect.void : kill))
+      Effect.andThen(Effect.interruptible(ended)),
+      Effect.timeoutOrElse({ duration: options.graceMillis ?? defaultGraceMillis, orElse: () => kill }),
+      Effect.asVoid
     )
 
     return {
@@ -274,7 +270,7 @@ const make = (options: Options): Effect.Effect<Process> =>
       start: turn.withPermits(1)(begin),
       stop: turn.withPermits(1)(stop),
       kill: turn.withPermits(1)(kill),
-      pause: Effect.zipRight(signal("SIGSTOP"), stopped),
+      pause: Effect.andThen(signal("SIGSTOP"), stopped),
       resume: signal("SIGCONT"),
       ended
     }

@@ -5,7 +5,6 @@ import type { Transport } from "@homeostat/runtime/client/Transport"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FiberRef from "effect/FiberRef"
 import type * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Eventually from "../Eventually.ts"
@@ -75,7 +74,7 @@ export const check = <E>({
     if (!isAtRest) return
     yield* stop
     const director = Wire.observing({
-      now: () => time.clock.unsafeCurrentTimeMillis(),
+      now: () => time.clock.currentTimeMillisUnsafe(),
       revision: () => Effect.sync(() => store.revision)
     })
     director.arm([])
@@ -84,14 +83,14 @@ export const check = <E>({
       Scope.make(),
       (scope) =>
         Effect.gen(function* () {
-          yield* Effect.forkIn(Scope.extend(Effect.provide(manager, director.over(owner, transport)), scope), scope)
+          yield* Effect.forkIn(Scope.provide(Effect.provide(manager, director.over(owner, transport)), scope), scope)
           yield* time.pass(`${quiet} seconds`)
         }),
       (scope) => time.during(Scope.close(scope, Exit.void))
     )
     const writes = director.sent.filter(({ changed }) => changed)
     if (writes.length === 0) return
-    const describe = yield* FiberRef.get(Eventually.attempts)
+    const describe = yield* Eventually.attempts
     const objects = { items: writes.map(({ asked: { name, namespace } }) => ({ metadata: { name, namespace } })) }
-    return yield* new NotAtRest({ writes, attempts: describe(objects, time.clock.unsafeCurrentTimeMillis()) })
+    return yield* new NotAtRest({ writes, attempts: describe(objects, time.clock.currentTimeMillisUnsafe()) })
   })

@@ -76,7 +76,7 @@ export const broken = (
         yield* world.start
         yield* world.settle()
         world.director.arm([])
-        const since = world.time.clock.unsafeCurrentTimeMillis()
+        const since = world.time.clock.currentTimeMillisUnsafe()
         yield* world.time.pass(time)
         return { broken: brokenBy(moments, story), witness: Trace.of(world, since) }
       })

@@ -142,7 +142,7 @@ const downtime = "5 seconds"
 const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: number): Effect.Effect<Ended> => {
   const { faults, step } = schedule
   const course = steps[step]
-  if (course === undefined) return Effect.dieMessage(`step ${step}: not found`)
+  if (course === undefined) return Effect.die(new Error(`step ${step}: not found`))
   const [first, ...others] = faults
   const fork =
     first?.fault._tag === "Crash" && first.point._tag === "Request"
@@ -159,7 +159,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
         world.director.arm(others)
         yield* world.time.pass(downtime)
         yield* world.start
-        yield* world.time.pass(Math.max(0, until - world.time.clock.unsafeCurrentTimeMillis()))
+        yield* world.time.pass(Math.max(0, until - world.time.clock.currentTimeMillisUnsafe()))
         const rested = yield* world.settle(passes)
         const before = course.sent.filter((one, at) => (Wire.writes(one) ? fork.answered.has(one) : at < fork.request))
         const crash = Trace.untilCrash(before, course.actedAt)
@@ -174,7 +174,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       yield* world.start
       if (elected) yield* world.start
       yield* world.settle()
-      const since = world.time.clock.unsafeCurrentTimeMillis()
+      const since = world.time.clock.currentTimeMillisUnsafe()
       const { rested } = yield* playStep(world, story, schedule, seed)
       return yield* ended(world, schedule, { rested, planned: faults, witness: Trace.of(world, since) })
     })

@@ -114,7 +114,7 @@ export const embedded = (
       changes: Effect.sync(() => changes),
       revision: () => Effect.sync(() => server.store.revision),
       leader: Effect.sync(() => holderOf(server.store.get("coordination.k8s.io/leases", lease.namespace, lease.name))),
-      instant: () => time.clock.unsafeCurrentTimeMillis(),
+      instant: () => time.clock.currentTimeMillisUnsafe(),
       reseed: server.reseed,
       isRestless: () => false
     }

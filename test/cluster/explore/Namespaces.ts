@@ -68,7 +68,7 @@ const lines = (next: Streaming["next"]): Streaming["next"] => {
 }
 
 /** Returns a transport to the namespaces with this suffix. */
-export const over = (suffix: string, next: Transport.Transport["Type"]): Transport.Transport["Type"] => {
+export const over = (suffix: string, next: Transport.Transport["Service"]): Transport.Transport["Service"] => {
   const asked = (request: Request): Request => {
     const { body, headers, path } = request
     const content = body === undefined ? undefined : parsed(body)

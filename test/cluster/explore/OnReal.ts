@@ -74,7 +74,7 @@ const course = (
           yield* world.settle()
         }
       }
-      const since = world.time.clock.unsafeCurrentTimeMillis()
+      const since = world.time.clock.currentTimeMillisUnsafe()
       const { rested } = yield* playStep(world, story, schedule, seed)
       const sent = [...world.director.sent]
       const witness = Trace.ofCourse({ ...world, attempts: [...world.attempts], sent }, since)

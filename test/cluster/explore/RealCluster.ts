@@ -64,7 +64,7 @@ const renamed = (roles: ReadonlyArray<Json.JsonObject>, suffix: string): Readonl
 }
 
 /** Sends requests as another user, by impersonation as the administrator. */
-const impersonating = (user: string, next: Transport.Transport["Type"]): Transport.Transport["Type"] => {
+const impersonating = (user: string, next: Transport.Transport["Service"]): Transport.Transport["Service"] => {
   const as = (request: Request): Request => ({
     ...request,
     headers: { ...request.headers, "impersonate-user": user }
@@ -124,7 +124,7 @@ export const make = (
 
     /** The cluster-scoped objects of the world. */
     const made = new Set<string>()
-    const noted: Transport.Transport["Type"] = {
+    const noted: Transport.Transport["Service"] = {
       ...mapped,
       send: (request) =>
         Effect.tap(mapped.send(request), ({ body, status }) =>
@@ -160,7 +160,7 @@ export const make = (
           const wanted: Json.JsonObject = JSON.parse(JSON.stringify(object))
           const { apiVersion, kind, metadata } = wanted
           const resource = kinds.find((one) => apiVersionOf(one) === apiVersion && one.kind === kind)
-          if (resource === undefined) return Effect.dieMessage(`kind not found: ${apiVersion} ${kind}`)
+          if (resource === undefined) return Effect.die(new Error(`kind not found: ${apiVersion} ${kind}`))
           const { namespace } = Json.texts(metadata)
           const collection = collectionOf(resource)
           const at = collection.lastIndexOf("/")
@@ -286,7 +286,7 @@ export const make = (
       views: Views.make(),
       transport,
       client: Layer.succeedContext(client),
-      own: Scope.extend(own, scope),
+      own: Scope.provide(own, scope),
       create,
       saved,
       changes,

@@ -3,7 +3,9 @@
  * connections are calm. The cluster itself uses real time.
  */
 import * as Transport from "@homeostat/runtime/client/Transport"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Eventually from "../Eventually.ts"
 import * as VirtualTime from "../VirtualTime.ts"
@@ -14,7 +16,7 @@ export interface RealTime extends Time, Pick<Ground, "instant" | "isRestless"> {
   /** The number of requests and events so far. */
   readonly activity: () => number
   /** Wraps a transport, so that the clock waits for its requests and events. */
-  readonly over: (transport: Transport.Transport["Type"]) => Layer.Layer<Transport.Transport>
+  readonly over: (transport: Transport.Transport["Service"]) => Layer.Layer<Transport.Transport>
 }
 
 /**
@@ -67,19 +69,20 @@ export const make = (): RealTime => {
         pending.delete(since)
         last = now()
       })
-      return Effect.ensuring(Effect.zipRight(note, effect), ended)
+      return Effect.ensuring(Effect.andThen(note, effect), ended)
     })
 
   return {
     clock,
     pass,
     process,
-    within: (effect) => effect.pipe(Effect.locally(Eventually.pace, pass), Effect.withClock(clock)),
+    within: (effect) =>
+      effect.pipe(Effect.provideService(Eventually.pace, pass), Effect.provideService(Clock.Clock, clock)),
     during: (effect) =>
       Effect.gen(function* () {
-        const fiber = yield* Effect.fork(effect)
-        while (!fiber.unsafePoll()) yield* pass("100 millis")
-        return yield* fiber
+        const fiber = yield* Effect.forkChild(effect)
+        while (!fiber.pollUnsafe()) yield* pass("100 millis")
+        return yield* Fiber.join(fiber)
       }),
     instant: () => calms,
     isRestless: () => isRestless,

@@ -152,7 +152,7 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
             ? []
             : Violations.of({ step: step - 1, faults: [] }, restartBroken(restarts), Trace.of(world, from.at))
         moments.length = 0
-        const actedAt = world.time.clock.unsafeCurrentTimeMillis()
+        const actedAt = world.time.clock.currentTimeMillisUnsafe()
         const { during, rested } = yield* playStep(world, story, schedule, seed)
         const witness = Trace.of(world, actedAt)
         const end = yield* world.moment
@@ -220,7 +220,7 @@ const lasting = (
       for (const [step, expected] of steps.entries()) {
         // Each step begins at rest, as after a restart.
         yield* world.settle()
-        const since = world.time.clock.unsafeCurrentTimeMillis()
+        const since = world.time.clock.currentTimeMillisUnsafe()
         let { rested } = yield* playStep(world, story, { step, faults: expected.planned ?? [] }, seed)
         const compared = Effect.map(world.moment, ({ saved }) =>
           lastingBroken(
@@ -301,7 +301,7 @@ export const recovering = (
 export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
   Effect.gen(function* () {
     let from = yield* World.run(story, { seed }, (world) =>
-      Effect.zipRight(Effect.zipRight(world.start, world.settle()), world.moment)
+      Effect.andThen(Effect.andThen(world.start, world.settle()), world.moment)
     )
     const base = from
     const steps: Array<Course> = []

@@ -42,7 +42,7 @@ export const body = (
     const report = yield* explore(only)
     if (only !== undefined) yield* Console.log(report.trace.join("\n"))
     if (report.violations.length > 0) {
-      return yield* Effect.dieMessage(Message.of(story, report, command(name)))
+      return yield* Effect.die(new Error(Message.of(story, report, command(name))))
     }
     return only === undefined ? report : undefined
   }).pipe(

@@ -1,6 +1,6 @@
 /** The schedules of a story: each fault at each point of its run without faults. */
+import * as Pcg from "@homeostat/apiserver/model/Pcg"
 import * as Effect from "effect/Effect"
-import { PCGRandom } from "effect/Utils"
 import {
   type Fault,
   type ForeignWrite,
@@ -94,7 +94,7 @@ export const pairs = <E>(
   }
 ): Effect.Effect<ReadonlyArray<Schedule>, E> =>
   Effect.gen(function* () {
-    const random = new PCGRandom(seed)
+    const random = Pcg.make(seed)
     const made = new Map<string, Schedule>()
     const seconds = new Map<Schedule, ReadonlyArray<Planned>>()
     for (let tries = 0; made.size < count && tries < 20 * count; tries++) {

@@ -2,7 +2,7 @@
 
 import * as Json from "@homeostat/apiserver/model/Json"
 import type { Any as CustomResource } from "@homeostat/runtime/resource/CustomResource"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 
 type Arbitrary = FastCheck.Arbitrary<Json.Json>
 

@@ -44,7 +44,7 @@ export interface Options {
   readonly seed: number
   readonly seeds: Specs.Seeds
   /** The time that passes after each spec. */
-  readonly passes: Duration.DurationInput
+  readonly passes: Duration.Input
 }
 
 /** The maximum number of simpler sequences that the search tries. */
@@ -75,7 +75,7 @@ const end = (
   key: ObjectKey,
   base: World.Moment,
   specs: ReadonlyArray<Json.JsonObject>,
-  passes: Duration.DurationInput
+  passes: Duration.Input
 ): Effect.Effect<End> =>
   World.run(story, { from: base, seed: 7 }, (world) =>
     Effect.gen(function* () {
@@ -169,7 +169,7 @@ export const explore = (
   Effect.gen(function* () {
     const { passes, seed } = options
     const base = yield* World.run(story, { seed }, (world) =>
-      Effect.zipRight(Effect.zipRight(world.start, world.settle()), world.moment)
+      Effect.andThen(Effect.andThen(world.start, world.settle()), world.moment)
     )
     const fresh = new Map<string, End>()
     const play = (specs: ReadonlyArray<Json.JsonObject>) => end(story, kind, key, base, specs, passes)

@@ -14,7 +14,7 @@ export interface Step {
   /** The requests of a user. */
   readonly act: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>
   /** Additional time after the step, besides the time until the cluster is at rest. Default: none. */
-  readonly passes?: Duration.DurationInput | undefined
+  readonly passes?: Duration.Input | undefined
   /** Whether the step also runs with faults. Default: true. */
   readonly faults?: boolean | undefined
 }

@@ -12,9 +12,7 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import { type Asked, askedOf } from "../RequestMatch.ts"
 import type { Fault, ForeignWrite, Planned, Point } from "./Fault.ts"
 import * as Views from "./Views.ts"
@@ -252,40 +250,37 @@ export const make = (hooks: Hooks): Director => {
           hooks.crash(owner)
           return Transport.abortable(request, Effect.never)
         })
-        return fault.when === "before" ? crash : Effect.zipRight(pass, crash)
+        return fault.when === "before" ? crash : Effect.andThen(pass, crash)
       }
       case "LostAnswer":
         if (entry.attempt !== undefined) hooks.struck(entry.attempt)
-        return Effect.zipRight(pass, broken(request, "ECONNRESET"))
+        return Effect.andThen(pass, broken(request, "ECONNRESET"))
       case "Refused":
         return refused(entry, fault.status)
       case "Outage":
         restored = hooks.now() + outage
         return unavailable(entry)
       case "ForeignWrite":
-        return Effect.zipRight(hooks.foreign(fault.how, entry), pass)
+        return Effect.andThen(hooks.foreign(fault.how, entry), pass)
       case "SecondLeader":
         return Effect.tap(pass, () =>
-          Effect.zipRight(
-            Effect.sync(() => {
-              owner.suspend()
-              hooks.suspended(owner)
-            }),
-            Effect.yieldNow()
-          )
+          Effect.sync(() => {
+            owner.suspend()
+            hooks.suspended(owner)
+          })
         )
       default:
         return pass
     }
   }
 
-  const through = (owner: Owner, next: Transport.Transport["Type"]): Transport.Transport["Type"] => {
+  const through = (owner: Owner, next: Transport.Transport["Service"]): Transport.Transport["Service"] => {
     const send = (request: Request) =>
-      Effect.withFiberRuntime<Response, ApiError.Transport | ApiError.Fenced>((fiber) => {
+      Effect.withFiber<Response, ApiError.Transport | ApiError.Fenced>((fiber) => {
         if (owner.closed) return broken(request, "ECONNREFUSED")
         if (owner.dead) return Transport.abortable(request, Effect.never)
         const asked = askedOf(request)
-        const attempt = Option.getOrUndefined(Context.getOption(fiber.currentContext, Reconciliation))?.id
+        const attempt = Context.getOrUndefined(fiber.context, Reconciliation)?.id
         const isCached = asked.verb === "list" && attempt === undefined
         const isOut = outageLeft() > 0 && asked.collection !== leases
         if (!isArmed || !counts(asked) || isCached) return isOut ? broken(request, "ECONNREFUSED") : next.send(request)
@@ -350,7 +345,7 @@ export const make = (hooks: Hooks): Director => {
         if (!isArmed || part === undefined || isBookmark(part)) return Effect.succeed(part)
         const at = events.get(watch) ?? 0
         events.set(watch, at + 1)
-        const delayed = (delay: Duration.DurationInput) => {
+        const delayed = (delay: Duration.Input) => {
           const event = { owner }
           late.add(event)
           const arrived = Effect.sync(() => late.delete(event))
@@ -367,7 +362,7 @@ export const make = (hooks: Hooks): Director => {
         )
         if (fault?._tag === "Lag") return delayed(lag)
         if (fault?._tag !== "Missed") return Effect.succeed(part)
-        const end = Deferred.unsafeMake<void>(FiberId.none)
+        const end = Deferred.makeUnsafe<void>()
         missing.push(end)
         return Transport.abortable(request, Effect.as(Deferred.await(end), expired))
       })
@@ -399,12 +394,16 @@ export const make = (hooks: Hooks): Director => {
     },
     expire: () => {
       const ends = missing.splice(0)
-      for (const end of ends) Deferred.unsafeDone(end, Effect.void)
+      for (const end of ends) Deferred.doneUnsafe(end, Effect.yieldNow)
       return ends.length > 0
     },
     over: (owner, transport) =>
-      Layer.map(transport, (context) =>
-        Context.make(Transport.Transport, through(owner, Context.get(context, Transport.Transport)))
+      Layer.provide(
+        Layer.effect(
+          Transport.Transport,
+          Effect.map(Transport.Transport, (next) => through(owner, next))
+        ),
+        transport
       )
   }
 }

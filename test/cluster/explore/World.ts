@@ -6,18 +6,14 @@ import type * as Client from "@homeostat/runtime/client/Client"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
-import * as DefaultServices from "effect/DefaultServices"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import { identity } from "effect/Function"
 import type * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
+import * as Metric from "effect/Metric"
 import * as Random from "effect/Random"
+import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import type { ControlPlane } from "../envtest/ControlPlane.ts"
 import * as VirtualTime from "../VirtualTime.ts"
@@ -68,7 +64,7 @@ export interface World {
    * Lets time pass until the cluster is at rest: five seconds without a write and without a due retry. Replaces dead processes, and then
    * lets the time of the step pass again. Returns false if the cluster is not at rest after ten more minutes.
    */
-  readonly settle: (passes?: Duration.DurationInput) => Effect.Effect<boolean>
+  readonly settle: (passes?: Duration.Input) => Effect.Effect<boolean>
   readonly moment: Effect.Effect<Moment>
   /** Continues the uids and generated names with those of another seed. */
   readonly reseed: (seed: number) => void
@@ -131,7 +127,7 @@ export interface Options {
 interface Running {
   readonly owner: Wire.Owner
   readonly process: VirtualTime.Process
-  readonly scope: Scope.CloseableScope
+  readonly scope: Scope.Closeable
 }
 
 const { lease } = Ground
@@ -155,7 +151,7 @@ const make = (
       yield* Effect.orDie(Effect.provide(Effect.scoped(story.before), ground.client))
     }
     const own = yield* ground.own
-    const moment = Effect.map(ground.saved, (saved): Moment => ({ saved, at: time.clock.unsafeCurrentTimeMillis() }))
+    const moment = Effect.map(ground.saved, (saved): Moment => ({ saved, at: time.clock.currentTimeMillisUnsafe() }))
 
     const running: Array<Running> = []
     const foreign: Array<Foreign.Written> = []
@@ -192,7 +188,7 @@ const make = (
     }
     const director = Wire.make({
       views: ground.views,
-      now: () => time.clock.unsafeCurrentTimeMillis(),
+      now: () => time.clock.currentTimeMillisUnsafe(),
       revision: ground.revision,
       isReal: options.real !== undefined,
       isEndless,
@@ -207,13 +203,12 @@ const make = (
       },
       struck: (attempt) => struck.add(attempt),
       foreign: (how, sent) =>
-        Effect.when(
-          Effect.map(
-            Foreign.write(ground.transport, how, sent, roots.has(sent.asked.collection)),
-            (written) => void foreign.push(...written)
-          ),
-          () => Foreign.isPossible(how, sent, roots)
-        ),
+        Foreign.isPossible(how, sent, roots)
+          ? Effect.map(
+              Foreign.write(ground.transport, how, sent, roots.has(sent.asked.collection)),
+              (written) => void foreign.push(...written)
+            )
+          : Effect.void,
       write: (sent, when) =>
         Effect.gen(function* () {
           // A write that was sent before the suspension may arrive after it.
@@ -246,7 +241,7 @@ const make = (
         struck.delete(attempt.id)
         const { controller, key, outcome } = attempt
         if (outcome._tag === "Failed" && outcome.defect) {
-          const message = `${controller} ${key}: ${Cause.pretty(outcome.cause)}`
+          const message = `${controller} ${key}: ${defectOf(outcome.cause)}`
           seen.push({ oracle: "no defect", message, objects: [key] })
         }
       })
@@ -258,14 +253,14 @@ const make = (
       const scope = yield* Scope.make()
       running.push({ owner, process, scope })
       const leaderElection = elected
-        ? yield* Effect.orDie(LeaderElection.make({ ...election, identity: instance }))
+        ? yield* Effect.orDie(Effect.fromResult(LeaderElection.make({ ...election, identity: instance })))
         : undefined
       const launched = story
         .manager({ instance, leaderElection })
         .pipe(
           Attempt.observedBy(observe),
           Effect.provide(director.over(owner, own)),
-          Scope.extend(scope),
+          Scope.provide(scope),
           process.within
         )
       yield* Effect.forkIn(launched, scope)
@@ -275,19 +270,19 @@ const make = (
       running.some(({ owner }) => !owner.dead && owner.name === holder)
     )
     const settle: World["settle"] = Effect.fnUntraced(function* (passes = 0) {
-      let end = time.clock.unsafeCurrentTimeMillis() + longest
+      let end = time.clock.currentTimeMillisUnsafe() + longest
       let idle = 0
       let leaderless = 0
       let unfinished = 0
       // The retries after an outage take some of the time of the step.
       let isDisturbed = director.restored() > 0
-      while (time.clock.unsafeCurrentTimeMillis() < end) {
+      while (time.clock.currentTimeMillisUnsafe() < end) {
         const before = yield* ground.changes
         // An event that arrives during this time may have just arrived.
         const late = director.late()
         yield* time.pass(quiet)
         if (hasEndless || ground.isRestless()) return false
-        const outage = director.restored() - time.clock.unsafeCurrentTimeMillis()
+        const outage = director.restored() - time.clock.currentTimeMillisUnsafe()
         if (outage > 0) {
           yield* time.pass(outage)
           end += outage
@@ -314,7 +309,7 @@ const make = (
           isDisturbed = true
         } else if (retries.until() !== undefined && idle++ < mostRetries) {
           isDisturbed = true
-          const wait = Math.max(0, (retries.until() ?? 0) - time.clock.unsafeCurrentTimeMillis())
+          const wait = Math.max(0, (retries.until() ?? 0) - time.clock.currentTimeMillisUnsafe())
           yield* time.pass(wait)
           // A back-off may be longer than the time until rest.
           end += wait
@@ -352,9 +347,11 @@ const make = (
       }),
       act: (effect, step = "") =>
         Effect.provide(Effect.scoped(effect), ground.client).pipe(
-          Effect.catchAll((error) =>
-            Effect.dieMessage(
-              `step ${JSON.stringify(step)} failed: ${error instanceof Error ? error.message : String(error)}`
+          Effect.catch((error) =>
+            Effect.die(
+              new Error(
+                `step ${JSON.stringify(step)} failed: ${error instanceof Error ? error.message : String(error)}`
+              )
             )
           ),
           Effect.asVoid
@@ -369,11 +366,24 @@ const make = (
     }
   })
 
-/** Returns the fibers without a parent that use a clock. */
-const rootsIn = (time: Ground.Time) =>
-  Fiber.unsafeRoots().filter(
-    (fiber) => Context.get(fiber.getFiberRef(DefaultServices.currentServices), Clock.Clock) === time.clock
-  )
+/** Describes a defect without the stack frames of Effect. They depend on what has woken the fiber. */
+const defectOf = (cause: Cause.Cause<unknown>): string =>
+  Cause.pretty(cause)
+    .split("\n")
+    .filter((line) => !/^\s+at .*(\/node_modules\/effect\/|\(node:)/.test(line))
+    .join("\n")
+
+/** Counts the fibers that an effect and its fibers start, and that have not ended. */
+const counting = () => {
+  let left = 0
+  return {
+    left: () => left,
+    within: Effect.provideService(Metric.FiberRuntimeMetrics, {
+      recordFiberStart: () => void left++,
+      recordFiberEnd: () => void left--
+    })
+  }
+}
 
 /** Waits some turns of the event loop, until the fibers of a closed world have ended. */
 const turns = Effect.replicateEffect(
@@ -392,23 +402,24 @@ export const run = <A>(story: Story, options: Options, course: (world: World) =>
   Effect.suspend(() => {
     const { from, real, seed } = options
     const seen: Array<Seen> = []
+    const fibers = counting()
     const onGround = (time: Ground.Time, ground: Effect.Effect<Ground.Ground, never, Scope.Scope>) =>
       ground.pipe(
         Effect.flatMap((made) => make(story, options, made, seen)),
         Effect.flatMap(course),
         Effect.scoped,
         time.within,
-        Effect.withRandom(Random.make(seed)),
-        Effect.zipLeft(Effect.when(real === undefined ? turns : longTurns, () => rootsIn(time).length > 0)),
+        fibers.within,
+        Random.withSeed(seed),
+        Effect.tap(() => (fibers.left() === 0 ? Effect.void : real === undefined ? turns : longTurns)),
         Effect.tap(() =>
           Effect.sync(() => {
-            const left = rootsIn(time).length
-            if (left > 0)
-              seen.push({ oracle: "no fiber is left", message: `${left} fibers without a parent have not ended` })
+            const left = fibers.left()
+            if (left > 0) seen.push({ oracle: "no fiber is left", message: `${left} fibers have not ended` })
           })
         ),
-        Effect.zipLeft(Garbage.ended),
-        Logger.withMinimumLogLevel(LogLevel.None)
+        Effect.tap(Garbage.ended),
+        Effect.provideService(References.MinimumLogLevel, "None")
       )
     if (real !== undefined) {
       const time = RealTime.make()

@@ -1,10 +1,10 @@
 /** A running container: a child process, or a simulated one. It exits by itself or the kubelet stops it. */
 import * as NodePath from "node:path"
-import * as FileSystem from "@effect/platform/FileSystem"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
 import * as Process from "../envtest/Process.ts"
 import * as Environment from "./Environment.ts"
 import * as Volumes from "./PodVolumes.ts"
@@ -45,18 +45,23 @@ export const pretend = (
     const come = ({ after, exitCode, message = "" }: SimulatedPods.End) =>
       Effect.as(Effect.sleep(after), { exitCode, message })
     const whenStopped = Effect.flatMap(Deferred.await(stopRequest), (grace) =>
-      Duration.lessThanOrEqualTo(stopped.after, grace) ? come(stopped) : Effect.as(Effect.sleep(grace), killed)
+      Duration.isLessThanOrEqualTo(Duration.fromInputUnsafe(stopped.after), grace)
+        ? come(stopped)
+        : Effect.as(Effect.sleep(grace), killed)
     )
     // A race takes two fibers, and most simulated containers do not end by themselves.
     const end =
       ends === undefined
         ? whenStopped
-        : Effect.raceFirst(come({ ...ends, after: Duration.subtract(ends.after, spent) }), whenStopped)
+        : Effect.raceFirst(
+            come({ ...ends, after: Duration.subtract(Duration.fromInputUnsafe(ends.after), spent) }),
+            whenStopped
+          )
     // All callers share one exit.
     const ended = yield* Effect.cached(end)
     return {
       ended,
-      stop: (grace) => Effect.asVoid(Effect.zipRight(Deferred.succeed(stopRequest, grace), ended)),
+      stop: (grace) => Effect.asVoid(Effect.andThen(Deferred.succeed(stopRequest, grace), ended)),
       abandon: () => Effect.void
     }
   })
@@ -160,14 +165,11 @@ export const prepare = (
       const end = (grace: Duration.Duration) =>
         terminate(child.pid).pipe(
           // A finalizer cannot be interrupted, and a timeout needs an interruptible effect.
-          Effect.zipRight(Effect.timeoutOption(Effect.interruptible(exit), grace)),
+          Effect.andThen(Effect.timeoutOption(Effect.interruptible(exit), grace)),
           Effect.flatMap((within) =>
             within._tag === "Some"
               ? Effect.void
-              : Effect.zipRight(
-                  kill(child.pid),
-                  Effect.asVoid(Effect.timeoutOption(Effect.interruptible(exit), burial))
-                )
+              : Effect.andThen(kill(child.pid), Effect.asVoid(Effect.timeoutOption(Effect.interruptible(exit), burial)))
           )
         )
       /** Runs the `preStop` hook before SIGTERM. The hook uses the time of the grace period. */
@@ -175,7 +177,7 @@ export const prepare = (
         const hook = Duration.seconds(container.lifecycle?.preStop?.sleep?.seconds ?? 0)
         if (Duration.equals(hook, Duration.zero) || Duration.equals(grace, Duration.zero)) return end(grace)
         return Effect.timeoutOption(Effect.interruptible(exit), Duration.min(hook, grace)).pipe(
-          Effect.zipRight(end(Duration.max(Duration.subtract(grace, hook), leastGrace)))
+          Effect.andThen(end(Duration.max(Duration.subtract(grace, hook), leastGrace)))
         )
       }
       return {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
-import { Effect, Fiber, TestClock } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import * as ContainerLog from "./ContainerLog.ts"
 
 describe("The end of a log", () => {
@@ -29,7 +30,7 @@ effect("A log is followed to the end of the container", () =>
       1
     )
     expect(yield* next).toBe("b\n")
-    const waiting = yield* Effect.fork(next)
+    const waiting = yield* Effect.forkChild(next)
     yield* TestClock.adjust("1 second")
     log += "c\n"
     yield* TestClock.adjust("1 second")

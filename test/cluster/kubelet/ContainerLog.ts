@@ -33,7 +33,7 @@ export const follow = (
     given = log.length
     if (piece !== "") return piece
     if (ended) return undefined
-    return yield* Effect.zipRight(Effect.sleep(pause), next)
+    return yield* Effect.andThen(Effect.sleep(pause), next)
   })
   return next
 }

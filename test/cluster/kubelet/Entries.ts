@@ -28,7 +28,7 @@ export const secret = (namespace: string, name: string, optional?: boolean) =>
       ({ data = {} }): Entries =>
         new Map(Object.entries(data).map(([key, value]) => [key, Uint8Array.from(Buffer.from(value, "base64"))]))
     ),
-    Effect.catchAll(absent("secret", name, optional))
+    Effect.catch(absent("secret", name, optional))
   )
 
 /** Returns the entries of a ConfigMap; no entries if the ConfigMap is missing and optional. */
@@ -44,5 +44,5 @@ export const configMap = (namespace: string, name: string, optional?: boolean) =
           ])
         ])
     ),
-    Effect.catchAll(absent("configmap", name, optional))
+    Effect.catch(absent("configmap", name, optional))
   )

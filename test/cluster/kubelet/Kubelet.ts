@@ -11,7 +11,6 @@
  * the folders of the volumes (see `Program.command`). It probes programs over HTTP and TCP only. It runs only the hook `sleep` of
  * `preStop`. The tokens of ServiceAccounts are real and valid for an hour.
  */
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -22,6 +21,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberMap from "effect/FiberMap"
+import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
@@ -63,8 +63,8 @@ export interface Options {
   /** Whether the kubelet writes Events. Default: true. */
   readonly events?: boolean | undefined
   /** The times of simulated pods: `startUp` until a pod is ready, and `run` until a completing container exits. */
-  readonly startUp?: Duration.DurationInput | undefined
-  readonly run?: Duration.DurationInput | undefined
+  readonly startUp?: Duration.Input | undefined
+  readonly run?: Duration.Input | undefined
   /** The behaviour of each simulated pod: how long it runs and how it ends, or why it does not start. */
   readonly pods?: SimulatedPods.Pods | undefined
 }
@@ -116,7 +116,7 @@ const register = (name: string, ip: string) =>
     const status = { conditions: [condition], addresses, capacity, allocatable: capacity }
     const report = Client.status.patch(Node, { name }, Patch.merge({ status }), { fieldManager: "kubelet" })
     // The node of a restored cluster exists already.
-    yield* Effect.catchTag(report, "NotFound", () => Effect.zipRight(create, report))
+    yield* Effect.catchTag(report, "NotFound", () => Effect.andThen(create, report))
   }).pipe(
     // Retries until the API server accepts the node.
     Effect.retry(Schedule.spaced("1 second")),
@@ -149,8 +149,8 @@ export const start = (
       images,
       unpullable: options.unpullable ?? [],
       times: {
-        startUp: Duration.decode(options.startUp ?? SimulatedPods.defaults.startUp),
-        run: Duration.decode(options.run ?? SimulatedPods.defaults.run)
+        startUp: Duration.fromInputUnsafe(options.startUp ?? SimulatedPods.defaults.startUp),
+        run: Duration.fromInputUnsafe(options.run ?? SimulatedPods.defaults.run)
       },
       pods: options.pods,
       events: options.events ?? true,
@@ -172,11 +172,11 @@ export const start = (
     const begin = (pod: Pod): Effect.Effect<void> =>
       Effect.gen(function* () {
         const { deletionTimestamp, uid } = pod.metadata
-        const before = FiberMap.unsafeGet(workers, uid)
+        const before = FiberMap.getUnsafe(workers, uid)
         current.delete(uid)
         // A pod that has ended needs no worker.
         if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) {
-          return Option.isSome(before) ? yield* Fiber.interruptFork(before.value) : undefined
+          return Option.isSome(before) ? before.value.interruptUnsafe() : undefined
         }
         const { podIP = "" } = pod.status ?? {}
         const [high = 0, low = 0] = podIP.startsWith(`${network}.`) ? podIP.split(".").slice(2).map(Number) : []
@@ -188,7 +188,7 @@ export const start = (
         const worker: PodWorker.Worker = yield* PodWorker.make(node, pod, again)
         current.set(uid, worker)
         yield* worker.update(pod)
-        const run = Option.isSome(before) ? Effect.zipRight(Fiber.interrupt(before.value), worker.run) : worker.run
+        const run = Option.isSome(before) ? Effect.andThen(Fiber.interrupt(before.value), worker.run) : worker.run
         yield* FiberMap.run(workers, uid, Effect.provide(run, context))
       })
     const seen = (pod: Pod) =>

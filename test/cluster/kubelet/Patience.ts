@@ -7,9 +7,9 @@ export const retry = <A, R, R2>(
   report: (message: string) => Effect.Effect<void, never, R2>,
   reported?: string
 ): Effect.Effect<A, never, R | R2> =>
-  Effect.catchAll(effect, ({ message }) =>
+  Effect.catch(effect, ({ message }) =>
     (message === reported ? Effect.void : report(message)).pipe(
-      Effect.zipRight(Effect.sleep("1 second")),
-      Effect.zipRight(retry(effect, report, message))
+      Effect.andThen(Effect.sleep("1 second")),
+      Effect.andThen(retry(effect, report, message))
     )
   )

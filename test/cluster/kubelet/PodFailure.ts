@@ -29,7 +29,11 @@ export const next = (
     )
   const eviction = SimulatedPods.eviction(pod, times, pods)
   if (eviction !== undefined) {
-    return after(Duration.decode(eviction.after), { reason: "Evicted", message: eviction.message, disruption: true })
+    return after(Duration.fromInputUnsafe(eviction.after), {
+      reason: "Evicted",
+      message: eviction.message,
+      disruption: true
+    })
   }
   const deadline = pod.spec?.activeDeadlineSeconds
   if (deadline === undefined) return undefined

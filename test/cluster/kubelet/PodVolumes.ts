@@ -6,9 +6,9 @@
  * the user of the tests.
  */
 import * as NodePath from "node:path"
-import * as FileSystem from "@effect/platform/FileSystem"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
 import * as Entries from "./Entries.ts"
 import { type Container, fieldOf } from "./Environment.ts"
 import * as Token from "./Token.ts"

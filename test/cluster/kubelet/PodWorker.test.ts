@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
-import { Duration, Effect, Layer, TestClock } from "effect"
+import { Duration, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import { effect } from "../Test.ts"
 import * as BackOff from "./BackOff.ts"
@@ -48,7 +49,7 @@ effect("A kubelet keeps a condition of another writer that it has not yet observ
       const { run } = yield* PodWorker.make(node, pod, Effect.void)
       const disruption = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" }
       yield* Client.status.patch(Pod, key, Patch.strategic({ status: { conditions: [disruption] } }))
-      yield* Effect.fork(run)
+      yield* Effect.forkChild(run)
       yield* TestClock.adjust("1 second")
       const { status } = yield* Client.get(Pod, key)
       expect(status?.conditions?.map(({ reason, status, type }) => [type, status, reason])).toEqual([
@@ -58,7 +59,7 @@ effect("A kubelet keeps a condition of another writer that it has not yet observ
         ["ContainersReady", "True", undefined],
         ["DisruptionTarget", "True", "EvictionByEvictionAPI"]
       ])
-    }).pipe(Effect.provide(Layer.mergeAll(client, BunFileSystem.layer)))
+    }).pipe(Effect.provide(Layer.mergeAll(client, NodeFileSystem.layer)))
   })
 )
 
@@ -83,8 +84,8 @@ effect("A pod without a program becomes ready after the delays of its probes", (
         }
       })
       const { run } = yield* PodWorker.make(node, pod, Effect.void)
-      yield* Effect.fork(run)
-      const after = (duration: Duration.DurationInput) =>
+      yield* Effect.forkChild(run)
+      const after = (duration: Duration.Input) =>
         Effect.gen(function* () {
           yield* TestClock.adjust(duration)
           const { status } = yield* Client.get(Pod, key)
@@ -94,6 +95,6 @@ effect("A pod without a program becomes ready after the delays of its probes", (
       expect(yield* after("5 seconds")).toEqual({ ready: false, started: true })
       expect(yield* after("32 seconds")).toEqual({ ready: false, started: true })
       expect(yield* after("3 seconds")).toEqual({ ready: true, started: true })
-    }).pipe(Effect.provide(Layer.mergeAll(client, BunFileSystem.layer)))
+    }).pipe(Effect.provide(Layer.mergeAll(client, NodeFileSystem.layer)))
   })
 )

@@ -2,7 +2,6 @@
  * The lifecycle of one pod on a node. The worker starts the containers in order and restarts them by their restart policy. It stops the
  * containers when the pod is deleted, and writes their states to the status of the pod.
  */
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
@@ -12,6 +11,8 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FileSystem from "effect/FileSystem"
+import * as Latch from "effect/Latch"
 import * as Queue from "effect/Queue"
 import * as BackOff from "./BackOff.ts"
 import * as Container from "./Container.ts"
@@ -130,11 +131,11 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       )
     )
     const see = (container: Environment.Container, change: Partial<PodStatus.ContainerStatus>) =>
-      Effect.zipRight(
+      Effect.andThen(
         Effect.sync(() => seen.set(container.name, { ...statusOf(container), ...change })),
         Effect.suspend(() => {
           const started = change.started === true ? starts.get(container.name) : undefined
-          return started === undefined ? publish : Effect.zipLeft(publish, Deferred.succeed(started, undefined))
+          return started === undefined ? publish : Effect.tap(publish, Deferred.succeed(started, undefined))
         })
       )
     let events = 0
@@ -144,7 +145,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     const recordUnmounted = (message: string) => record({ type: "Warning", reason: "FailedMount", message })
 
     const recordUnconfigured = (container: Environment.Container) => (message: string) =>
-      Effect.zipRight(
+      Effect.andThen(
         see(container, { state: { waiting: { reason: "CreateContainerConfigError", message } } }),
         record({ type: "Warning", reason: "Failed", message: `Error: ${message}`, container: container.name })
       )
@@ -179,7 +180,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     const failing = ({ name }: Environment.Container) => SimulatedPods.failing(pod, name, node.times, node.pods)
 
     /** Open while a probe of a simulated container may fail. */
-    const troubled = yield* Effect.makeLatch()
+    const troubled = yield* Latch.make()
     const watchTrouble = ({ metadata: { annotations } }: Pod) =>
       node.pods !== undefined || annotations?.[SimulatedPods.failingProbes] !== undefined
         ? troubled.open
@@ -215,7 +216,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
           const message = starts.has(name)
             ? `Init container ${name} failed ${kind} probe`
             : `Container ${name} failed ${kind} probe${RestartPolicy.restarts(first, container, 1) ? ", will be restarted" : ""}`
-          return Effect.zipRight(
+          return Effect.andThen(
             record({ reason: "Killing", message, container: name }),
             process.stop(graceSeconds === undefined ? grace() : Duration.seconds(graceSeconds))
           )
@@ -251,12 +252,10 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
           const start = starts.get(name)
           if (start !== undefined) yield* Deferred.succeed(start, undefined)
         }
-        const ended = Probes.isProbed(container)
-          ? Effect.flatMap(Effect.fork(probe(container, since, health, process)), (probing) =>
-              Effect.ensuring(process.ended, Fiber.interrupt(probing))
-            )
-          : process.ended
-        const { exitCode, message } = yield* ended
+        const isProbed = Probes.isProbed(container)
+        const probing = isProbed ? yield* Effect.forkChild(probe(container, since, health, process)) : undefined
+        const { exitCode, message } = yield* process.ended
+        if (probing !== undefined) yield* Fiber.interrupt(probing)
         const terminated = {
           exitCode,
           reason: exitCode === 0 ? "Completed" : "Error",
@@ -363,7 +362,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       for (const container of initContainers) {
         const started = starts.get(container.name)
         if (started !== undefined) {
-          yield* Effect.fork(Effect.catchAllCause(work(container, false), report))
+          yield* Effect.forkChild(Effect.catchCause(work(container, false), report))
           yield* Deferred.await(started)
         } else if ((yield* work(container, true)) !== 0) return yield* finish
       }
@@ -400,22 +399,22 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     )
 
     const live = Effect.gen(function* () {
-      const living = yield* Effect.fork(Effect.catchAllCause(life, report))
+      const living = yield* Effect.forkChild(Effect.catchCause(life, report))
       // Interrupts a container that waits for a Secret, an image or the end of a back-off.
-      const halt = Effect.zipRight(stop, Fiber.interrupt(living))
+      const halt = Effect.andThen(stop, Fiber.interrupt(living))
       const end = Deferred.await(ending)
       const failure = PodFailure.next(pod, began, node.times, node.pods)
       const how = yield* failure === undefined
         ? end
         : Effect.raceFirst(
             end,
-            failure.pipe(Effect.flatMap(fail), Effect.zipRight(halt), Effect.zipRight(publish), Effect.zipRight(end))
+            failure.pipe(Effect.flatMap(fail), Effect.andThen(halt), Effect.andThen(publish), Effect.andThen(end))
           )
       if (how === "deleted") yield* halt
     })
 
     const run = Effect.gen(function* () {
-      if (isProgram) yield* Effect.fork(Effect.forever(Effect.zipRight(Queue.take(foreign), publish)))
+      if (isProgram) yield* Effect.forkChild(Effect.forever(Effect.andThen(Queue.take(foreign), publish)))
       // A pod that is already being deleted when the worker first sees it does not start.
       if (!(yield* Deferred.isDone(ending))) yield* live
       if ((yield* Deferred.await(ending)) === "deleted") yield* remove
@@ -437,13 +436,13 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       update: (next) =>
         Effect.suspend(() => {
           if (next === undefined) {
-            return Effect.zipRight(Deferred.succeed(gone, undefined), Deferred.succeed(ending, "gone"))
+            return Effect.andThen(Deferred.succeed(gone, undefined), Deferred.succeed(ending, "gone"))
           }
           pod = next
           if (next.metadata.deletionTimestamp !== undefined) {
-            return Effect.zipRight(Deferred.succeed(ending, "deleted"), writer.seen(next))
+            return Effect.andThen(Deferred.succeed(ending, "deleted"), writer.seen(next))
           }
-          const observe = Effect.zipRight(watchTrouble(next), writer.seen(next))
+          const observe = Effect.andThen(watchTrouble(next), writer.seen(next))
           return Effect.flatMap(Deferred.isDone(ending), (isUndeleted) => (isUndeleted ? outdated : observe))
         })
     }

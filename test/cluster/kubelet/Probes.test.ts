@@ -1,5 +1,6 @@
 import { expect } from "bun:test"
-import { Clock, Effect, TestClock } from "effect"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { effect } from "../Test.ts"
 import * as Probes from "./Probes.ts"
 
@@ -15,7 +16,7 @@ effect("The probes of a container that continues keep their times", () =>
     const listener = { started: Effect.void, ready: () => Effect.void, unhealthy: () => Effect.void }
     const health = { started: true, ready: false }
     yield* TestClock.adjust("55 seconds")
-    yield* Effect.fork(Probes.run({ name: "main", readinessProbe }, 0, health, look, Effect.void, listener))
+    yield* Effect.forkChild(Probes.run({ name: "main", readinessProbe }, 0, health, look, Effect.void, listener))
     yield* TestClock.adjust("1 minute")
     expect(times).toEqual([80, 110])
   })

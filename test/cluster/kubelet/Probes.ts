@@ -75,7 +75,7 @@ const portOf = ({ ports = [] }: Container, port: number | string): number | stri
 
 /** Opens a TCP connection. Returns the error message, or undefined for success. */
 const connect = (host: string, port: number, timeoutSeconds: number): Effect.Effect<string | undefined> =>
-  Effect.async((resume) => {
+  Effect.callback((resume) => {
     const socket = createConnection({ host, port, timeout: timeoutSeconds * 1000 })
     const end = (wrong?: string) => {
       socket.destroy()
@@ -113,11 +113,11 @@ export const program =
       },
       catch: (error) => `Get ${JSON.stringify(url)}: ${error instanceof Error ? error.message : String(error)}`
     }).pipe(
-      Effect.timeoutFail({
+      Effect.timeoutOrElse({
         duration: Duration.seconds(timeoutSeconds),
-        onTimeout: () => `Get ${JSON.stringify(url)}: no answer within ${timeoutSeconds}s`
+        orElse: () => Effect.fail(`Get ${JSON.stringify(url)}: no answer within ${timeoutSeconds}s`)
       }),
-      Effect.merge
+      Effect.catch(Effect.succeed)
     )
   }
 
@@ -173,7 +173,7 @@ export const run = <R>(
         if (!is) yield* ready(true)
         return yield* Effect.never
       }
-      if (is) yield* Effect.zipRight(calm, pause(readinessProbe))
+      if (is) yield* Effect.andThen(calm, pause(readinessProbe))
       else yield* begin(readinessProbe)
       while (true) {
         const now = yield* verdict("readiness", readinessProbe, true)
@@ -189,7 +189,7 @@ export const run = <R>(
       yield* started
     }
     if (livenessProbe === undefined) return yield* readiness
-    const lives = Effect.zipRight(begin(livenessProbe), verdict("liveness", livenessProbe, false))
+    const lives = Effect.andThen(begin(livenessProbe), verdict("liveness", livenessProbe, false))
     yield* Effect.raceFirst(lives, readiness)
     return fatal("liveness", livenessProbe)
   })

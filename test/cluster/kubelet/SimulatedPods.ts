@@ -36,7 +36,7 @@ export const defaults: Times = { startUp: Duration.millis(100), run: Duration.mi
 /** The exit of a container. */
 export interface End {
   /** The time until the exit. */
-  readonly after: Duration.DurationInput
+  readonly after: Duration.Input
   readonly exitCode: number
   /** The termination message. Default: none. */
   readonly message?: string | undefined
@@ -59,7 +59,7 @@ export interface Plan {
    */
   readonly failingProbes?: ReadonlyArray<"liveness" | "readiness" | "startup"> | undefined
   /** The kubelet evicts the whole pod after this time. */
-  readonly evicted?: { readonly after: Duration.DurationInput; readonly message: string } | undefined
+  readonly evicted?: { readonly after: Duration.Input; readonly message: string } | undefined
 }
 
 /** The behaviour of a pod. */

@@ -5,6 +5,7 @@
 import * as Client from "@homeostat/runtime/client/Client"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import * as Events from "./Events.ts"
 import * as PodStatus from "./PodStatus.ts"
 
@@ -27,7 +28,7 @@ export const make = (
 ): Effect.Effect<StatusWriter> =>
   Effect.gen(function* () {
     const { name, namespace = "default", uid } = first.metadata
-    const turn = yield* Effect.makeSemaphore(1)
+    const turn = yield* Semaphore.make(1)
     let own = first
     let latest = first
     let isWriting = false
@@ -51,7 +52,7 @@ export const make = (
             while: ({ _tag }) => _tag !== "NotFound" && _tag !== "Conflict" && _tag !== "Invalid",
             schedule: Events.calm
           }),
-          Effect.ignoreLogged,
+          Effect.ignoreCause({ log: "Debug" }),
           Effect.ensuring(
             Effect.suspend(() => {
               isWriting = false

@@ -14,7 +14,7 @@ export interface Wanted {
   readonly expirationSeconds?: number
 }
 
-const Answer = Schema.parseJson(Schema.Struct({ status: Schema.Struct({ token: Schema.NonEmptyString }) }))
+const Answer = Schema.fromJsonString(Schema.Struct({ status: Schema.Struct({ token: Schema.NonEmptyString }) }))
 
 /** Requests a token for the ServiceAccount of a pod. Fails while the API server rejects the request. */
 export const of = (pod: Pod, { audience, expirationSeconds }: Wanted) => {
@@ -33,7 +33,7 @@ export const of = (pod: Pod, { audience, expirationSeconds }: Wanted) => {
       }
     })
   }).pipe(
-    Effect.flatMap(({ body }) => Schema.decode(Answer)(body)),
+    Effect.flatMap(({ body }) => Schema.decodeEffect(Answer)(body)),
     Effect.mapBoth({
       onSuccess: ({ status }) => new TextEncoder().encode(status.token),
       onFailure: ({ message }) =>

@@ -1,7 +1,7 @@
 /** Generated questions about permissions, and the roles of these questions besides the bootstrap roles. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
-import { PCGRandom } from "effect/Utils"
+import * as Pcg from "@homeostat/apiserver/model/Pcg"
 
 export const group = "rbac.authorization.k8s.io"
 
@@ -90,7 +90,7 @@ export const generate = (
     readonly bindings: ReadonlyArray<JsonObject>
   }
 ): ReadonlyArray<Question> => {
-  const random = new PCGRandom(seed)
+  const random = Pcg.make(seed)
   const chance = (part: number) => random.number() < part
   const one = <A>(from: ReadonlyArray<A>): A | undefined => from[random.integer(from.length)]
   const text = (from: ReadonlyArray<string>): string => one(from) ?? ""

@@ -15,7 +15,7 @@ describe("The embedded server and kube-apiserver", () => {
   real("agree about random sequences", (cluster) =>
     Effect.gen(function* () {
       const pair = yield* Agreement.pair(cluster)
-      const given = yield* Config.option(Config.integer("HOMEOSTAT_AGREEMENT_SEED"))
+      const given = yield* Config.option(Config.Int("HOMEOSTAT_AGREEMENT_SEED"))
       const found =
         given._tag === "Some"
           ? yield* Agreement.campaign(pair, given.value, 1)

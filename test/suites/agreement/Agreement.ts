@@ -7,8 +7,8 @@
 import type { Json } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
-import { Effect, Runtime } from "effect"
-import * as FastCheck from "effect/FastCheck"
+import { Effect } from "effect"
+import * as FastCheck from "fast-check"
 import type * as Dialogue from "../comparison/Dialogue.ts"
 import * as Dialogues from "../comparison/Dialogues.ts"
 import * as Embedded from "../comparison/Embedded.ts"
@@ -85,7 +85,7 @@ function sequenceOf(subject: Subject.Subject): FastCheck.Arbitrary<Sequence> {
 
 export const check = (pair: Pair, seed: number): Effect.Effect<Disagreement | undefined> =>
   Effect.gen(function* () {
-    const run = Runtime.runPromise(yield* Effect.runtime<never>())
+    const run = Effect.runPromiseWith(yield* Effect.context<never>())
     let found: Difference | undefined
     const property = FastCheck.asyncProperty(sequences, async (sequence) => {
       const difference = await run(play(pair, sequence))

@@ -3,7 +3,7 @@
  * the rest as its internal type.
  */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import type { Subject } from "./Subject.ts"
 import * as Value from "./Value.ts"
 

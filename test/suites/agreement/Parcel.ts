@@ -1,6 +1,6 @@
 /** A custom kind with a field for each feature of a structural schema. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import * as Schema from "../comparison/Schema.ts"
 import { metadata, type Subject } from "./Subject.ts"
 import * as Value from "./Value.ts"

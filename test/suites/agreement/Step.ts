@@ -3,7 +3,7 @@
 import * as MergePatch from "@homeostat/apiserver/fields/MergePatch"
 import type { DraftObject, Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 import type { Request } from "../comparison/Server.ts"
 import * as Subject from "./Subject.ts"
 import * as Value from "./Value.ts"

@@ -1,6 +1,6 @@
 /** A kind that the comparison writes at random. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
-import type * as FastCheck from "effect/FastCheck"
+import type * as FastCheck from "fast-check"
 import * as Value from "./Value.ts"
 
 export interface Subject {

@@ -3,7 +3,7 @@
  * exactly.
  */
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 
 export type Values = FastCheck.Arbitrary<Json>
 export type Fields = { readonly [name: string]: Values }

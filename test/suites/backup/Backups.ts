@@ -73,7 +73,7 @@ export const annotate = (
 
 /** Requests a run by annotation, and waits until the run has ended, with or without success. */
 export const run = (scene: Scene.Scene, name: string, token: string) =>
-  Effect.zipRight(
+  Effect.andThen(
     annotate(scene, name, "run", token),
     until(scene, name, `run ${token} has ended`, ({ lastManualTrigger }) => lastManualTrigger === token)
   )

@@ -71,7 +71,7 @@ const volumeNameOf = (namespace: string, name: string): string => `${namespace}-
 
 /** Deletes a claim and its volume. */
 export const remove = (namespace: string, name: string) =>
-  Effect.zipRight(
+  Effect.andThen(
     Client.delete(PersistentVolumeClaim, { namespace, name }),
     Client.delete(PersistentVolume, { name: volumeNameOf(namespace, name) })
   )
@@ -103,7 +103,7 @@ export const volume = (namespace: string, name: string, options: Options = {}) =
       () =>
         // On a real control plane, no controller removes the finalizer: its controller protects volumes that are not ours.
         Client.patch(PersistentVolume, volume, Patch.merge({ metadata: { finalizers: null } })).pipe(
-          Effect.zipRight(Client.delete(PersistentVolume, volume)),
+          Effect.andThen(Client.delete(PersistentVolume, volume)),
           Effect.ignore
         )
     )

@@ -3,7 +3,7 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { Effect, Schema } from "effect"
 
 /** The part of a response that the tests compare. */
-const Body = Schema.parseJson(
+const Body = Schema.fromJsonString(
   Schema.Struct({
     message: Schema.optional(Schema.String),
     details: Schema.optional(
@@ -34,7 +34,7 @@ export const pathOf = (namespace: string, kind: Kind): string =>
 export type Kind = "Backup" | "Restore"
 
 const answer = ({ body, status }: { readonly body: string; readonly status: number }) =>
-  Effect.map(Schema.decodeUnknown(Body)(body), ({ details, message = "" }): Answer => {
+  Effect.map(Schema.decodeUnknownEffect(Body)(body), ({ details, message = "" }): Answer => {
     // `<nil>` means that the API server skipped some rules because of an earlier error.
     const fields = (details?.causes ?? []).map(({ field = "" }) => field.replace(/^\./, ""))
     return { status, fields: [...new Set(fields)].filter((field) => field !== "<nil>"), message }

@@ -76,8 +76,8 @@ describe("The state of a Backup", () => {
             yield* Client.delete(Backup, scene.key("shop"))
             yield* Managed.eventually(
               "it is gone",
-              Effect.either(Backups.get(scene, "shop")),
-              ({ _tag }) => _tag === "Left"
+              Effect.result(Backups.get(scene, "shop")),
+              ({ _tag }) => _tag === "Failure"
             )
           })
         )

@@ -155,7 +155,7 @@ for (const deletionPolicy of ["Retain", "Delete"] as const) {
 const manager = (scene: Scene.Scene, settings: Parameters<Scene.Scene["manage"]>[1] = {}) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(EffectScope.make(), (scope) => EffectScope.close(scope, Exit.void))
-    yield* scene.manage(undefined, settings).pipe(EffectScope.extend(scope))
+    yield* scene.manage(undefined, settings).pipe(EffectScope.provide(scope))
     return { stop: EffectScope.close(scope, Exit.void) }
   })
 

@@ -208,7 +208,7 @@ describe("A Backup of the tutorial's controller", () => {
       }
       const spec = { source: "app", schedule: "0 2 * * *", destination: "s3://bucket", retentionPolicy: "30d" }
       const stored = { apiVersion: "backup.example.com/v1", kind: "Backup", metadata, spec }
-      const backup = yield* Backup.decode(stored)
+      const backup = yield* Effect.fromResult(Backup.decode(stored))
       expect(backup.spec).toMatchObject({ ...spec, backoffLimit: 2, pruneInterval: "7d", deletionPolicy: "Retain" })
     })
   )

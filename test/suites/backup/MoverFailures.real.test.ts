@@ -23,7 +23,7 @@ beforeAll(async () => {
     yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     return path
-  }).pipe(Scope.extend(scope), Effect.runPromise)
+  }).pipe(Scope.provide(scope), Effect.runPromise)
 }, 60_000)
 
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

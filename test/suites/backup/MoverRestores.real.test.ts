@@ -51,7 +51,7 @@ beforeAll(async () => {
     // The user without privileges needs access.
     Bun.spawnSync(["chmod", "-R", "a+rwX", join(mover.folder, "repository")])
     return { folder: mover.folder, files }
-  }).pipe(Scope.extend(scope), Effect.runPromise)
+  }).pipe(Scope.provide(scope), Effect.runPromise)
 }, 120_000)
 
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

@@ -26,7 +26,7 @@ beforeAll(async () => {
       yield* mover.run("preflight backup")
     }
     return path
-  }).pipe(Scope.extend(scope), Effect.runPromise)
+  }).pipe(Scope.provide(scope), Effect.runPromise)
 }, 60_000)
 
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

@@ -46,7 +46,7 @@ beforeAll(async () => {
     yield* save("other", "shop/other", "shop/nightly", at(50))
     yield* save("foreign", "bank/data", "bank/vault", at(90))
     return { path, ids }
-  }).pipe(Scope.extend(scope), Effect.runPromise)
+  }).pipe(Scope.provide(scope), Effect.runPromise)
 }, 120_000)
 
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

@@ -21,7 +21,7 @@ beforeAll(async () => {
     yield* QuickKey.write(path, mover.env)
     Bun.spawnSync(["chmod", "-R", "a+rwX", path])
     return path
-  }).pipe(Scope.extend(scope), Effect.runPromise)
+  }).pipe(Scope.provide(scope), Effect.runPromise)
 }, 60_000)
 
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))

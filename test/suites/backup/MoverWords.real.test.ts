@@ -14,7 +14,10 @@ beforeAll(async () => {
     cat) echo '{"id": "0123456789abcdef"}' ;;
     backup) printf "$WORDS" >&2; exit "$CODE" ;;
   esac`
-  mover = await Mover.make({ AWS_SECRET_ACCESS_KEY: "s3cr3t-key" }, restic).pipe(Scope.extend(scope), Effect.runPromise)
+  mover = await Mover.make({ AWS_SECRET_ACCESS_KEY: "s3cr3t-key" }, restic).pipe(
+    Scope.provide(scope),
+    Effect.runPromise
+  )
   await Bun.write(`${mover.volume("data")}/file`, "")
 })
 

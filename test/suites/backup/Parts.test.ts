@@ -1,7 +1,7 @@
 /** Runs of volumes on two nodes: one Job for each node, one after the other. */
 
 import { expect } from "bun:test"
-import { BunContext } from "@effect/platform-bun"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -153,7 +153,7 @@ const using = (name: string, nodeName: string) =>
 /** Starts a run of the claim `app` on the node `node`, and drains that node during the run. */
 const drained = (world: Virtual.Virtual) =>
   Effect.gen(function* () {
-    yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), BunContext.layer)
+    yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), NodeFileSystem.layer)
     yield* using("web-1", "node")
     const manager = yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "1 hour"))

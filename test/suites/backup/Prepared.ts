@@ -22,7 +22,7 @@ const make = async (): Promise<string> => {
   })
   const path = join(folder, "repository")
   const env = { RESTIC_REPOSITORY: path, RESTIC_PASSWORD: password, RESTIC_CACHE_DIR: join(folder, "cache") }
-  await Effect.runPromise(Effect.zipRight(Restic.output(env, "init"), QuickKey.write(path, env)))
+  await Effect.runPromise(Effect.andThen(Restic.output(env, "init"), QuickKey.write(path, env)))
   return path
 }
 

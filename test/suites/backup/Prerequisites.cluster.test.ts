@@ -24,7 +24,7 @@ import {
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Lane from "@homeostat/testkit/Lane"
 import * as Shared from "@homeostat/testkit/Shared"
-import { Effect, Either, Layer, type Scope } from "effect"
+import { Effect, Layer, Result, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
@@ -108,7 +108,7 @@ const claim = (
       resources: { requests: { storage: "1Gi" } }
     }
   }).pipe(
-    Effect.zipRight(Client.status.patch(PersistentVolumeClaim, { namespace, name }, Patch.merge({ status: { phase } })))
+    Effect.andThen(Client.status.patch(PersistentVolumeClaim, { namespace, name }, Patch.merge({ status: { phase } })))
   )
 
 const toleration = { key: "dedicated", operator: "Exists", effect: "NoSchedule" }
@@ -162,21 +162,21 @@ const metadata = (namespace: string, name: string) => ({
 /** A Backup, as a reconciler reads it. */
 const backup = ({ namespace }: Place, source: string, spec: { readonly [field: string]: unknown } = {}) => {
   const wire = { metadata: metadata(namespace, "cart"), spec: { source, destination: "rest+https://host/a", ...spec } }
-  return Either.getOrThrow(Backup.decode(wire))
+  return Result.getOrThrow(Backup.decode(wire))
 }
 
 const restore = ({ namespace }: Place, targetPVC: string, spec: { readonly [field: string]: unknown } = {}) => {
   const wire = { metadata: metadata(namespace, "back"), spec: { backupRef: "cart", targetPVC, ...spec } }
-  return Either.getOrThrow(Restore.decode(wire))
+  return Result.getOrThrow(Restore.decode(wire))
 }
 
-const to = (text: string) => Either.getOrThrow(Destination.parse(text))
+const to = (text: string) => Result.getOrThrow(Destination.parse(text))
 const elsewhere = to("rest+https://host/a")
 
 /** The reason of a rejection, or each group with its node and its claims. */
-const summaryOf = Either.match({
-  onLeft: ({ reason }: { readonly reason: string }) => reason,
-  onRight: (
+const summaryOf = Result.match({
+  onFailure: ({ reason }: { readonly reason: string }) => reason,
+  onSuccess: (
     groups: ReadonlyArray<{ readonly node: string | undefined; readonly claims: ReadonlyArray<{ name: string }> }>
   ) => groups.map(({ claims, node }) => [node ?? "anywhere", ...claims.map(({ name }) => name)])
 })
@@ -212,13 +212,13 @@ describe.concurrent("Prerequisites.source finds", () => {
       yield* pod(place, "web-1", "web-data", "node-b")
       const groups = yield* sourceOf(place, "web")
       expect(summaryOf(groups)).toEqual([["node-b", "web-data"]])
-      const [group] = Either.getOrThrow(groups)
+      const [group] = Result.getOrThrow(groups)
       expect(group.security).toEqual({ runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 })
       expect(group.tolerations).toContainEqual(toleration)
       const asked = yield* place.look(
         Prerequisites.source(backup(place, "web", { podSecurityContext: { runAsUser: 5 } }), elsewhere)
       )
-      expect(Either.getOrThrow(asked)[0].security).toEqual({ runAsUser: 5, runAsGroup: 2000, fsGroup: 3000 })
+      expect(Result.getOrThrow(asked)[0].security).toEqual({ runAsUser: 5, runAsGroup: 2000, fsGroup: 3000 })
       yield* Client.status.patch(
         Pod,
         { namespace: place.namespace, name: "web-1" },
@@ -251,16 +251,18 @@ describe.concurrent("Prerequisites.source finds", () => {
       const repository = (destination: Destination.Destination) =>
         place.look(Prerequisites.repository(backup(place, "web"), destination))
       const nobody = { runAsUser: 65_532, runAsGroup: 65_532 }
-      expect(yield* repository(elsewhere)).toEqual(Either.right({ node: undefined, tolerations: [], security: nobody }))
-      expect(Either.getOrThrow(Either.flip(yield* repository(to("pvc://backups")))).reason).toBe("VolumeNotBound")
+      expect(yield* repository(elsewhere)).toEqual(
+        Result.succeed({ node: undefined, tolerations: [], security: nobody })
+      )
+      expect(Result.getOrThrow(Result.flip(yield* repository(to("pvc://backups")))).reason).toBe("VolumeNotBound")
       yield* claim(place, "backups")
       yield* pod(place, "archive", "backups", "node-c")
-      const { node, security } = Either.getOrThrow(yield* repository(to("pvc://backups")))
+      const { node, security } = Result.getOrThrow(yield* repository(to("pvc://backups")))
       expect([node, security]).toEqual(["node-c", { ...nobody, fsGroup: 3000 }])
       yield* deployment(place, "web", "web-data")
       yield* claim(place, "web-data")
-      const as = Either.map(yield* repository(elsewhere), (found) => found.security)
-      expect(as).toEqual(Either.right({ runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 }))
+      const as = Result.map(yield* repository(elsewhere), (found) => found.security)
+      expect(as).toEqual(Result.succeed({ runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 }))
     }))
 
   test("the pod of its volume among many pods, which are listed in small pages", (place) =>
@@ -287,9 +289,9 @@ describe.concurrent("Prerequisites.target finds", () => {
     Effect.gen(function* () {
       yield* deployment(place, "web", "web-data")
       yield* claim(place, "web-data")
-      expect(Either.getOrThrow(Either.flip(yield* targetOf(place, "new"))).reason).toBe("TargetNotFound")
+      expect(Result.getOrThrow(Result.flip(yield* targetOf(place, "new"))).reason).toBe("TargetNotFound")
       yield* claim(place, "new", { phase: "Pending" })
-      const { claims, node, security } = Either.getOrThrow(yield* targetOf(place, "new"))
+      const { claims, node, security } = Result.getOrThrow(yield* targetOf(place, "new"))
       expect([claims.map(({ name }) => name), node]).toEqual([["new"], undefined])
       expect(security).toEqual({ runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 })
     }))
@@ -299,13 +301,13 @@ describe.concurrent("Prerequisites.target finds", () => {
       yield* claim(place, "new", { phase: "Pending" })
       yield* claim(place, "old")
       const nobody = { runAsUser: 65_532, runAsGroup: 65_532 }
-      expect(Either.getOrThrow(yield* targetOf(place, "new")).security).toEqual({ ...nobody, fsGroup: 65_532 })
+      expect(Result.getOrThrow(yield* targetOf(place, "new")).security).toEqual({ ...nobody, fsGroup: 65_532 })
       // Without overwrite, the target must also be empty.
-      expect(Either.getOrThrow(yield* targetOf(place, "old")).security).toEqual({ ...nobody, fsGroup: 65_532 })
+      expect(Result.getOrThrow(yield* targetOf(place, "old")).security).toEqual({ ...nobody, fsGroup: 65_532 })
       yield* claim(place, "backups")
       // The repository belongs to its group, and the files in the target keep their owners.
       expect(
-        Either.getOrThrow(yield* targetOf(place, "old", { overwrite: true }, to("pvc://backups"))).security
+        Result.getOrThrow(yield* targetOf(place, "old", { overwrite: true }, to("pvc://backups"))).security
       ).toEqual({
         ...nobody,
         supplementalGroups: [65_532]
@@ -316,8 +318,8 @@ describe.concurrent("Prerequisites.target finds", () => {
     Effect.gen(function* () {
       yield* claim(place, "busy")
       yield* pod(place, "app", "busy", "node-b")
-      expect(Either.getOrThrow(Either.flip(yield* targetOf(place, "busy"))).reason).toBe("VolumeInUse")
-      expect(Either.getOrThrow(yield* targetOf(place, "busy", { overwrite: true })).node).toBe("node-b")
+      expect(Result.getOrThrow(Result.flip(yield* targetOf(place, "busy"))).reason).toBe("VolumeInUse")
+      expect(Result.getOrThrow(yield* targetOf(place, "busy", { overwrite: true })).node).toBe("node-b")
     }))
 })
 
@@ -334,8 +336,8 @@ describe.concurrent("The credentials", () => {
     Effect.gen(function* () {
       const values = ["hunter2-hunter2", "AKIAFOOBARFOOBAR", "wJalrXUtnFEMI"] as const
       const [password, id, key] = values
-      const message = (found: Either.Either<unknown, { readonly message: string }>) =>
-        Either.getOrThrow(Either.flip(found)).message
+      const message = (found: Result.Result<unknown, { readonly message: string }>) =>
+        Result.getOrThrow(Result.flip(found)).message
       const seen: Array<string> = []
       const now = Effect.tap(credentials(place), (found) => Effect.sync(() => seen.push(JSON.stringify(found))))
       expect(message(yield* now)).toStartWith(
@@ -354,7 +356,7 @@ describe.concurrent("The credentials", () => {
         AWS_ACCESS_KEY_ID: id,
         AWS_SECRET_ACCESS_KEY: key
       })
-      expect(Either.getOrThrow(yield* now).env.map(({ name }) => name)).toEqual([
+      expect(Result.getOrThrow(yield* now).env.map(({ name }) => name)).toEqual([
         "RESTIC_PASSWORD",
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY"
@@ -370,7 +372,7 @@ describe.concurrent("The credentials", () => {
       yield* secret(place, "vault", { pass: "hunter2-hunter2" })
       yield* secret(place, "tls", { "ca.crt": "PEM" })
       const found = yield* credentials(place, { repository, serviceAccountName: "saver" })
-      expect(Either.getOrThrow(found).env).toEqual([
+      expect(Result.getOrThrow(found).env).toEqual([
         { name: "RESTIC_PASSWORD", valueFrom: { secretKeyRef: { name: "vault", key: "pass" } } },
         { name: "AWS_DEFAULT_REGION", value: "eu-central-1" },
         { name: "RESTIC_CACERT", value: "/tls/ca.crt" }

@@ -50,7 +50,7 @@ export const test = <A, E>(
 
 /** Creates what most tests need: a claim to save, a claim for the repository, and the Secret of the Backup `shop`. */
 export const shop = (scene: Scene.Scene) =>
-  Effect.zipRight(
+  Effect.andThen(
     Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")]),
     Scene.credentials(scene, "shop-backup-credentials")
   )
@@ -67,7 +67,7 @@ export const obstacle = (scene: Scene.Scene, name: string, reason: string, says 
 
 /** Requests a run of a Backup by annotation, and waits for its end. */
 export const again = (scene: Scene.Scene, name: string, token: string) =>
-  Effect.zipRight(
+  Effect.andThen(
     annotate(scene, name, token),
     Backups.until(scene, name, `the run ${token} has ended`, ({ lastManualTrigger }) => lastManualTrigger === token)
   )
@@ -90,7 +90,7 @@ export const user = (
     ...spec
   }: { readonly claim: string; readonly node: string; readonly tolerations?: ReadonlyArray<object> }
 ) =>
-  Effect.zipRight(
+  Effect.andThen(
     Client.create(Pod, {
       metadata: { namespace, name },
       spec: {
@@ -118,7 +118,8 @@ export const record = <A extends KubernetesObject, D>({ namespace }: Scene.Scene
     const watch = yield* Client.watch(kind, { namespace, resourceVersion })
     yield* Effect.gen(function* () {
       for (const event of yield* watch.next) {
-        if (event.type === "ADDED" || event.type === "MODIFIED") seen.push(yield* kind.decode(event.object))
+        if (event.type === "ADDED" || event.type === "MODIFIED")
+          seen.push(yield* Effect.fromResult(kind.decode(event.object)))
       }
     }).pipe(Effect.forever, Effect.forkScoped)
     return (): ReadonlyArray<A> => seen

@@ -49,17 +49,13 @@ export interface Result {
 }
 
 /** The mover ends by itself with this exit code and result. */
-export const ends = (
-  exitCode: number,
-  result: Result,
-  after: Duration.DurationInput = "1 minute"
-): SimulatedPods.Plan => ({
+export const ends = (exitCode: number, result: Result, after: Duration.Input = "1 minute"): SimulatedPods.Plan => ({
   ends: { after, exitCode, message: JSON.stringify(result) },
   stopped: stopped("2 seconds")
 })
 
 /** The mover receives SIGTERM, removes its lock, and ends after this time with exit code 143. */
-export const stopped = (after: Duration.DurationInput): SimulatedPods.End => ({
+export const stopped = (after: Duration.Input): SimulatedPods.End => ({
   after,
   exitCode: 143,
   message: JSON.stringify({ reason: "Terminated", message: "ended by a signal" })
@@ -70,7 +66,7 @@ export const saved = ({ claims }: PretendedMover) =>
   claims.map((pvc) => ({ pvc, id: snapshot, bytes: 1000, added: 10, files: 2 }))
 
 /** The mover completes all its operations and ends with exit code 0. */
-export const succeeds = (mover: PretendedMover, after: Duration.DurationInput = "1 minute"): SimulatedPods.Plan => {
+export const succeeds = (mover: PretendedMover, after: Duration.Input = "1 minute"): SimulatedPods.Plan => {
   const does = (operation: string): boolean => mover.operations.includes(operation)
   return ends(
     0,

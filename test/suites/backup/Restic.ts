@@ -16,7 +16,7 @@ export const find: Effect.Effect<string, Assets.MissingAsset> = Effect.gen(funct
     if (yield* isExecutable(named)) return named
     return yield* new Assets.MissingAsset({ program: "restic", variable: "RESTIC_BIN", path: named })
   }
-  return yield* Effect.orElse(Assets.find("restic"), () => onPath)
+  return yield* Effect.catch(Assets.find("restic"), () => onPath)
 })
 
 const onPath = Effect.gen(function* () {
@@ -47,7 +47,7 @@ export const output = (env: Environment, ...args: ReadonlyArray<string>): Effect
   Effect.flatMap(run(env, ...args), ({ exitCode, stderr, stdout }) =>
     exitCode === 0
       ? Effect.succeed(stdout)
-      : Effect.dieMessage(`restic ${args.join(" ")} ended with ${exitCode}: ${stderr}`)
+      : Effect.die(new Error(`restic ${args.join(" ")} ended with ${exitCode}: ${stderr}`))
   )
 
 /** A snapshot, as `restic snapshots --json` prints it. */
@@ -84,6 +84,6 @@ export const inside = (
     const restic = yield* find
     const command = ["-c", 'cd "$0" && exec "$@"', folder, restic, ...args]
     const ended = yield* Process.run("sh", command, { env: { PATH: process.env.PATH, TZ: "UTC", ...env } })
-    if (ended.exitCode !== 0) return yield* Effect.dieMessage(`restic ${args.join(" ")} failed: ${ended.stderr}`)
+    if (ended.exitCode !== 0) return yield* Effect.die(new Error(`restic ${args.join(" ")} failed: ${ended.stderr}`))
     return ended
   })

@@ -102,11 +102,11 @@ Backups.real("A Restore restores the latest snapshot, one by id, or one by time,
     expect(readdirSync(scene.folder("third"))).toEqual([])
 
     // The API server rejects changes of a finished Restore.
-    const changed = yield* Effect.either(
+    const changed = yield* Effect.result(
       Client.patch(Restore, scene.key("then"), Patch.merge({ spec: { overwrite: true } }))
     )
     // The client maps the API server's status 422 to this error.
-    expect(changed).toMatchObject({ _tag: "Left", left: { _tag: "Invalid" } })
+    expect(changed).toMatchObject({ _tag: "Failure", failure: { _tag: "Invalid" } })
   }).pipe(quickly)
 )
 

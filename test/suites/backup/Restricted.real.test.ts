@@ -70,7 +70,11 @@ describe("In a namespace with restricted pods,", () => {
       yield* Backups.restoring(scene, "back")
       expect((yield* Backups.restored(scene, "back")).status).toMatchObject({ phase: "Complete" })
       yield* Client.delete(Backup, scene.key("shop"))
-      yield* Managed.eventually("it is gone", Effect.either(Backups.get(scene, "shop")), ({ _tag }) => _tag === "Left")
+      yield* Managed.eventually(
+        "it is gone",
+        Effect.result(Backups.get(scene, "shop")),
+        ({ _tag }) => _tag === "Failure"
+      )
 
       const jobs = [...new Map(seen().map((job) => [job.metadata.name, job])).values()]
       const does = jobs.map(({ spec }) => spec?.template.spec?.containers[0]?.args?.join(" "))

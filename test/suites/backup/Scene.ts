@@ -7,7 +7,7 @@
  */
 import { expect } from "bun:test"
 import { join } from "node:path"
-import { BunContext } from "@effect/platform-bun"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
@@ -106,8 +106,8 @@ export const claim = (
   Effect.gen(function* () {
     // The files exist before a pod can mount the claim.
     yield* Effect.promise(() => Bun.write(join(folder(name), ".made"), "")).pipe(
-      Effect.zipRight(Effect.promise(() => Bun.file(join(folder(name), ".made")).delete())),
-      Effect.zipRight(Claims.write(folder(name), options.files ?? {}))
+      Effect.andThen(Effect.promise(() => Bun.file(join(folder(name), ".made")).delete())),
+      Effect.andThen(Claims.write(folder(name), options.files ?? {}))
     )
     yield* Claims.bound(namespace, name, options)
     return folder(name)
@@ -142,7 +142,7 @@ export const evict = ({ cluster, namespace }: Scene, pod: string) =>
     cluster.request("POST", `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`, {
       body: { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: pod, namespace } }
     }),
-    ({ body, status }) => (status < 300 ? Effect.void : Effect.dieMessage(`pod ${pod} is not evicted: ${body}`))
+    ({ body, status }) => (status < 300 ? Effect.void : Effect.die(new Error(`pod ${pod} is not evicted: ${body}`)))
   )
 
 /** Starts a node for the lifetime of the scope. The scope's end deletes the node's pods before the node. */
@@ -153,7 +153,7 @@ const node = (namespace: string, options: Kubelet.Options & { readonly name: str
     const kubelet = yield* Kubelet.start(options)
     yield* Effect.addFinalizer(() =>
       Client.deleteAll(Job, { namespace, propagation: "Background" }).pipe(
-        Effect.zipRight(Client.deleteAll(Pod, { namespace, gracePeriodSeconds: 0 })),
+        Effect.andThen(Client.deleteAll(Pod, { namespace, gracePeriodSeconds: 0 })),
         Effect.ignore
       )
     )
@@ -205,7 +205,7 @@ export const make = ({ controllers, crds }: Settings) => {
                   directory: home,
                   images: { ...images, ...options.images }
                 }),
-                BunContext.layer
+                NodeFileSystem.layer
               )
             return yield* Effect.gen(function* () {
               const first = yield* addNode(namespace)

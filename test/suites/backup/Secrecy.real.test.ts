@@ -63,13 +63,13 @@ Backups.real(
       })
       expect(labelled.status).toBe(200)
       // The API server enforces the standard: it rejects a pod without a security context.
-      const careless = yield* Effect.either(
+      const careless = yield* Effect.result(
         Client.create(Pod, {
           metadata: { namespace, name: "careless" },
           spec: { containers: [{ name: "app", image: "registry.test/app:1" }] }
         })
       )
-      expect(careless).toMatchObject({ _tag: "Left", left: { _tag: "Forbidden" } })
+      expect(careless).toMatchObject({ _tag: "Failure", failure: { _tag: "Forbidden" } })
 
       const secret = (what: string) => `${what}-${crypto.randomUUID()}`
       const values = {

@@ -115,7 +115,7 @@ Virtual.test("The deletion of snapshots ends a minute after its mover, beside a 
     yield* addSidecars(world)
     yield* Client.delete(Backup, Virtual.key("shop"))
     yield* world.pass("5 minutes")
-    expect(yield* Effect.either(Virtual.get("shop"))).toMatchObject({ _tag: "Left", left: { _tag: "NotFound" } })
+    expect(yield* Effect.result(Virtual.get("shop"))).toMatchObject({ _tag: "Failure", failure: { _tag: "NotFound" } })
     expect(world.eventReasons("shop")).toContain("SnapshotsDeleted")
   })
 )

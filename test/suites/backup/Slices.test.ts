@@ -157,7 +157,7 @@ Virtual.test("A manager that dies before it starts the clean-up leaves it to the
     expect((yield* Virtual.jobs).map(({ spec }) => spec?.suspend)).toEqual([true])
     yield* world.manage({ labelSelector: "team=red" })
     yield* world.pass("15 minutes")
-    expect(yield* Effect.either(Virtual.get("red"))).toMatchObject({ _tag: "Left", left: { _tag: "NotFound" } })
+    expect(yield* Effect.result(Virtual.get("red"))).toMatchObject({ _tag: "Failure", failure: { _tag: "NotFound" } })
     expect(world.begun().at(-1)?.operations).toEqual(["preflight", "delete"])
   })
 )

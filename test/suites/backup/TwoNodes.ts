@@ -1,5 +1,5 @@
 /** A workload with volumes on two nodes, so that a run has two Jobs. */
-import { BunContext } from "@effect/platform-bun"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"
@@ -13,7 +13,7 @@ const labels = { app: "web" }
 /** Creates the Deployment `web` with the claims `left` and `right`. A pod on each node uses one of them. */
 export const apart = (world: Virtual.Virtual) =>
   Effect.gen(function* () {
-    yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), BunContext.layer)
+    yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), NodeFileSystem.layer)
     yield* Claims.bound(Virtual.namespace, "left", { node: "node" })
     yield* Claims.bound(Virtual.namespace, "right", { node: "other" })
     const containers = [{ name: "web", image: "web" }]

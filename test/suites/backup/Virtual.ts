@@ -16,7 +16,7 @@ import * as Faults from "@homeostat/testkit/Faults"
 import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
-import { Clock, type Duration, Effect, Logger, LogLevel, Random, type Scope } from "effect"
+import { Clock, type Duration, Effect, Random, References, type Scope } from "effect"
 import type { Spec } from "./Backups.ts"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
@@ -34,7 +34,7 @@ export interface Virtual {
   /** Faults between the managers and the API server. */
   readonly faults: Faults.Faults
   /** Advances the clock by a duration. */
-  readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
+  readonly pass: (duration: Duration.Input) => Effect.Effect<void>
   /** Advances the clock to this moment, as RFC 3339. */
   readonly until: (moment: string) => Effect.Effect<void>
   /** Sets the system clock to this moment, as an administrator does. */
@@ -127,10 +127,10 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
         return course(time).pipe(
           Effect.scoped,
           // Movers take minutes here, and each check costs time, so the test checks every 500 virtual milliseconds.
-          Effect.locally(Eventually.pace, () => time.pass("500 millis")),
-          Effect.withRandom(Random.make(seed)),
+          Effect.provideService(Eventually.pace, () => time.pass("500 millis")),
+          Random.withSeed(seed),
           time.within,
-          Logger.withMinimumLogLevel(LogLevel.None)
+          Effect.provideService(References.MinimumLogLevel, "None")
         )
       }),
     timeoutMillis
@@ -179,14 +179,14 @@ export const until = (
   name: string,
   what: string,
   isSo: (status: BackupStatus, backup: Backup) => boolean,
-  timeout?: Duration.DurationInput
+  timeout?: Duration.Input
 ) => Eventually.eventually(what, get(name), (backup) => isSo(backup.status ?? {}, backup), timeout)
 
 /** Waits until a Backup has an active run. */
 export const runs = (name: string) => until(name, "a run goes on", ({ active }) => active !== undefined)
 
 /** Waits until a Backup has no active run and at least one finished run. */
-export const rests = (name: string, timeout: Duration.DurationInput = "5 minutes") =>
+export const rests = (name: string, timeout: Duration.Input = "5 minutes") =>
   until(name, "no run goes on", ({ active, lastRun }) => active === undefined && lastRun !== undefined, timeout)
 
 /** The condition of a Backup with this type. */

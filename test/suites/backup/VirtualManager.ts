@@ -97,7 +97,9 @@ export const start = (
       isDead ? Effect.void : during(Scope.close(scope, Exit.void))
     )
     const election = elected
-      ? yield* Effect.orDie(LeaderElection.make({ namespace: "default", name: "homeostat", identity: name }))
+      ? yield* Effect.orDie(
+          Effect.fromResult(LeaderElection.make({ namespace: "default", name: "homeostat", identity: name }))
+        )
       : undefined
     yield* Effect.gen(function* () {
       const built = yield* Layer.build(
@@ -107,7 +109,7 @@ export const start = (
       const services = Context.add(built, EventRecorder.EventRecorder, {
         ...recorder,
         record: (entry) =>
-          Effect.zipRight(
+          Effect.andThen(
             Effect.sync(() => void events.push(entry)),
             recorder.record(entry)
           )
@@ -122,7 +124,7 @@ export const start = (
       Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
       Effect.provideService(Needs.Needs, Needs.make()),
       Effect.provideService(Settings.Settings, Settings.of(settings)),
-      Scope.extend(scope)
+      Scope.provide(scope)
     )
     return {
       cut: (decide) => {
@@ -138,7 +140,7 @@ export const start = (
         isDead = true
         fate = () => "silent"
         // Closing waits for responses that do not come, so the scope closes in the background.
-        return Effect.asVoid(Effect.forkDaemon(Scope.close(scope, Exit.void)))
+        return Effect.asVoid(Effect.forkDetach(Scope.close(scope, Exit.void)))
       })
     }
   })

@@ -20,14 +20,14 @@ const Component = Schema.Struct({
   licenses: Schema.optional(Schema.Array(Schema.Unknown))
 })
 
-const Bill = Schema.parseJson(
+const Bill = Schema.fromJsonString(
   Schema.Struct({
     metadata: Schema.Struct({ component: Component }),
     components: Schema.Array(Component),
     dependencies: Schema.Array(
       Schema.Struct({
         ref: Schema.String,
-        dependsOn: Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] })
+        dependsOn: Schema.Array(Schema.String).pipe(Schema.withDecodingDefaultType(Effect.succeed([])))
       })
     )
   })
@@ -36,7 +36,7 @@ const Bill = Schema.parseJson(
 const read = Effect.gen(function* () {
   const file = join(dirname(yield* Binary.path), "homeostat.cdx.json")
   const text = yield* Effect.promise(() => Bun.file(file).text())
-  return { text, bill: yield* Schema.decode(Bill)(text) }
+  return { text, bill: yield* Schema.decodeEffect(Bill)(text) }
 })
 
 /** The versions of a package in a lock file. */

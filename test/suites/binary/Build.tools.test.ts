@@ -124,7 +124,7 @@ describe("A build", () => {
         const ended = yield* Process.run(executable ?? "", args)
         // Exit code 127: the emulator is missing.
         if (ended.exitCode === 127)
-          return yield* Effect.dieMessage("apt-get install qemu-user-static libc6-arm64-cross")
+          return yield* Effect.die(new Error("apt-get install qemu-user-static libc6-arm64-cross"))
         expect(ended).toMatchObject({ exitCode: 0, stderr: "" })
         expect(ended.stdout).toStartWith(`homeostat ${manifest.version}\ncommit:   ${commit}\n`)
         expect(ended.stdout).toContain("target:   linux-arm64\n")

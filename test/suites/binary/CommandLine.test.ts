@@ -555,7 +555,7 @@ const webToken = (claims: object): string =>
 /** Issues a certificate with the clock set back by a year. */
 const expired = <A, E, R>(issue: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.clockWith((clock) =>
-    Effect.withClock(issue, {
+    Effect.provideService(issue, Clock.Clock, {
       ...clock,
       currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now - 365 * 24 * 60 * 60 * 1000)
     })

@@ -26,7 +26,7 @@ describe.concurrent("Two managers with --leader-elect", () => {
         )
         const leads = yield* Effect.forEach(both, Replica.leads)
         const [leader, standby] = leads[0] === true ? both : [...both].reverse()
-        if (leader === undefined || standby === undefined) return yield* Effect.dieMessage("there are two")
+        if (leader === undefined || standby === undefined) return yield* Effect.die(new Error("there are two"))
         yield* Replica.standingBy(standby)
 
         const { metadata, spec } = yield* Replica.leaseOf(namespace)

@@ -44,7 +44,7 @@ describe("a command", async () => {
     ["the API server in memory", /test\/apiserver/],
     ["plans", /runtime\/src\/plan\/(Plan|Document|Text)/],
     ["replays", /runtime\/src\/replay\//],
-    ["the file system", /platform-bun\/.*FileSystem/]
+    ["the file system", /platform-node-shared\/.*FileSystem/]
   ])("does not load %s", (_, module) => {
     expect(inputs.filter((path) => module.test(path))).toEqual([])
   })

@@ -62,7 +62,7 @@ export const commit = (folder: string) =>
 
 /** Clones a repository, and installs its dependencies. */
 export const clone = (from: string, folder: string) =>
-  Effect.zipRight(
+  Effect.andThen(
     run(["git", "clone", "--quiet", from, folder]),
     run([process.execPath, "install", "--cwd", folder, "--frozen-lockfile", "--silent"])
   )

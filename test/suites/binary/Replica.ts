@@ -66,7 +66,7 @@ export const leading = (replica: Running.Running) =>
 
 /** Waits until the replica stands by: another process holds the Lease, and the replica's caches are synchronized. */
 export const standingBy = (replica: Running.Running) =>
-  Effect.zipRight(
+  Effect.andThen(
     replica.written(/Standing by/),
     Managed.eventually(`that ${replica.pid} is ready`, Endpoint.get(replica, "/readyz"), ({ status }) => status === 200)
   )

@@ -2,7 +2,7 @@
 import { describe, expect } from "bun:test"
 import { mkdir, readdir } from "node:fs/promises"
 import { basename, join } from "node:path"
-import { BunContext } from "@effect/platform-bun"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -55,7 +55,7 @@ const looked = (root: Root.Root, mounts: ReadonlyArray<Root.Mount>) =>
     })
     const { code, stderr, stdout } = yield* running.ended("40 seconds")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    return yield* Schema.decode(Schema.parseJson(Look))(stdout)
+    return yield* Schema.decodeEffect(Schema.fromJsonString(Look))(stdout)
   })
 
 const Look = Schema.Struct({
@@ -64,7 +64,7 @@ const Look = Schema.Struct({
   capabilities: Schema.Array(Schema.String),
   noNewPrivileges: Schema.String,
   files: Schema.Array(Schema.String),
-  written: Schema.Record({ key: Schema.String, value: Schema.String })
+  written: Schema.Record(Schema.String, Schema.String)
 })
 
 describe("In a root directory of its own, without a shell,", () => {
@@ -179,7 +179,7 @@ describe("In a root directory of its own, without a shell,", () => {
             level: "error",
             msg: expect.stringContaining("/settings/kubeconfig is not a kubeconfig")
           })
-        }).pipe(Effect.provide(BunContext.layer), Effect.provide(yield* Managed.client(cluster)))
+        }).pipe(Effect.provide(NodeFileSystem.layer), Effect.provide(yield* Managed.client(cluster)))
       }),
     { controllers: true }
   )

@@ -41,9 +41,9 @@ export interface Running {
   readonly stderr: () => string
   readonly signal: (name: "SIGTERM" | "SIGINT" | "SIGKILL" | "SIGSTOP" | "SIGCONT") => Effect.Effect<void>
   /** Waits until the program ends. Fails if the program still runs after the limit. */
-  readonly ended: (limit: Duration.DurationInput) => Effect.Effect<End, StillRunning>
+  readonly ended: (limit: Duration.Input) => Effect.Effect<End, StillRunning>
   /** Waits until the program writes a matching line to standard error. Returns that line. Fails after the limit. */
-  readonly written: (wanted: RegExp, limit?: Duration.DurationInput) => Effect.Effect<string, NotWritten>
+  readonly written: (wanted: RegExp, limit?: Duration.Input) => Effect.Effect<string, NotWritten>
 }
 
 /** As in the testkit's `Process`: a guardian waits for the end of a pipe that this process holds, and then kills the program. */
@@ -105,9 +105,9 @@ const spawn = (command: ReadonlyArray<string>, environment: Environment) => {
     ended: (limit) =>
       Effect.promise(() => finished).pipe(
         Effect.interruptible,
-        Effect.timeoutFail({
+        Effect.timeoutOrElse({
           duration: limit,
-          onTimeout: () => new StillRunning({ after: Duration.decode(limit), stderr })
+          orElse: () => Effect.fail(new StillRunning({ after: Duration.fromInputUnsafe(limit), stderr }))
         })
       ),
     written: (wanted, limit = "40 seconds") =>
@@ -117,7 +117,7 @@ const spawn = (command: ReadonlyArray<string>, environment: Environment) => {
           if (line !== undefined) return line
           yield* Effect.sleep("10 millis")
         }
-      }).pipe(Effect.timeoutFail({ duration: limit, onTimeout: () => new NotWritten({ wanted, stderr }) }))
+      }).pipe(Effect.timeoutOrElse({ duration: limit, orElse: () => Effect.fail(new NotWritten({ wanted, stderr })) }))
   }
   return { child, finished, running }
 }

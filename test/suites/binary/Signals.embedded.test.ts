@@ -35,7 +35,7 @@ const atWork = (cluster: ControlPlane, millis: string, flags: ReadonlyArray<stri
     return { program, isWritten }
   })
 
-const Line = Schema.parseJson(Schema.Struct({ time: Schema.String, level: Schema.String, msg: Schema.String }))
+const Line = Schema.fromJsonString(Schema.Struct({ time: Schema.String, level: Schema.String, msg: Schema.String }))
 
 describe.concurrent("The binary", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {

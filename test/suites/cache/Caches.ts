@@ -1,6 +1,6 @@
 /** Helpers of the cache tests. */
 import { expect } from "bun:test"
-import { layer as fileSystem } from "@effect/platform-bun/BunFileSystem"
+import { layer as fileSystem } from "@effect/platform-node-shared/NodeFileSystem"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Informer from "@homeostat/runtime/cache/Informer"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -21,7 +21,7 @@ export const until = (what: string, condition: () => boolean, millis = 40_000): 
     const start = yield* Clock.currentTimeMillis
     while (!condition()) {
       if ((yield* Clock.currentTimeMillis) - start > millis)
-        return yield* Effect.dieMessage(`timed out after ${millis} ms: ${what}`)
+        return yield* Effect.die(new Error(`timed out after ${millis} ms: ${what}`))
       yield* Effect.sleep("10 millis")
     }
   })
@@ -38,7 +38,7 @@ const misled = (cluster: ControlPlane, namespace: string, resourceVersion: strin
     const handle = Informer.make({
       resource: ConfigMap,
       namespaces: [namespace],
-      clock: yield* Effect.clock,
+      clock: yield* Clock.Clock,
       source: () => ({
         page: (options) => client.page(ConfigMap, { ...options, namespace, retry: false }),
         watch: (options) =>

@@ -25,8 +25,8 @@ describe.concurrent("Secure metrics", () => {
         status: 401,
         body: "this is not a token of a cluster: a JSON Web Token is required (other tokens take --opaque-tokens)\n"
       })
-      const plain = yield* Effect.either(Effect.tryPromise(() => fetch(`http://${at}/metrics`)))
-      expect(plain._tag).toBe("Left")
+      const plain = yield* Effect.result(Effect.tryPromise(() => fetch(`http://${at}/metrics`)))
+      expect(plain._tag).toBe("Failure")
       const probes = yield* Keeper.address(program, "probes")
       expect((yield* Keeper.ask(`http://${probes}/healthz`)).status).toBe(200)
     })
@@ -51,12 +51,12 @@ describe.concurrent("Secure metrics", () => {
       const metrics = `https://${yield* Keeper.address(program, "metrics")}/metrics`
       yield* program.written(/Starting controller keeper/)
       const trusting = ({ certificate }: { readonly certificate: string }) =>
-        Effect.either(Effect.tryPromise(() => fetch(metrics, { keepalive: false, tls: { ca: certificate } })))
-      expect(yield* trusting(first)).toMatchObject({ _tag: "Right", right: { status: 401 } })
-      expect((yield* trusting(second))._tag).toBe("Left")
+        Effect.result(Effect.tryPromise(() => fetch(metrics, { keepalive: false, tls: { ca: certificate } })))
+      expect(yield* trusting(first)).toMatchObject({ _tag: "Success", success: { status: 401 } })
+      expect((yield* trusting(second))._tag).toBe("Failure")
       yield* put(second)
-      yield* Managed.eventually("the new certificate", trusting(second), ({ _tag }) => _tag === "Right")
-      expect((yield* trusting(first))._tag).toBe("Left")
+      yield* Managed.eventually("the new certificate", trusting(second), ({ _tag }) => _tag === "Success")
+      expect((yield* trusting(first))._tag).toBe("Failure")
       expect(Keeper.lines(program).filter(({ level }) => level !== "info")).toEqual([])
     })
   )

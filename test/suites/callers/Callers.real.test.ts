@@ -54,8 +54,8 @@ describe.concurrent("Secure metrics", () => {
       }
       // The permission is for GET only.
       expect((yield* Keeper.ask(metrics, { token: reader.token, method: "HEAD" })).status).toBe(403)
-      const plain = yield* Effect.either(Effect.tryPromise(() => fetch(`http://${at}/metrics`)))
-      expect(plain._tag).toBe("Left")
+      const plain = yield* Effect.result(Effect.tryPromise(() => fetch(`http://${at}/metrics`)))
+      expect(plain._tag).toBe("Failure")
       const warnings = Keeper.lines(program).filter(({ level }) => level !== "info")
       expect(warnings).toEqual([])
       for (const token of [reader.token, none.token, "rubbish"]) expect(program.stderr()).not.toContain(token)

@@ -73,14 +73,14 @@ export const start = (
     const cut = Effect.sync(() => {
       for (const socket of sockets) socket.destroy()
     })
-    const port = yield* Effect.async<number>((resume) => {
+    const port = yield* Effect.callback<number>((resume) => {
       listener.listen(0, "127.0.0.1", () => {
         const address = listener.address()
         resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
       })
     })
     yield* Effect.addFinalizer(() =>
-      Effect.zipRight(
+      Effect.andThen(
         Effect.sync(() => listener.close()),
         cut
       )

@@ -126,7 +126,7 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
     }
 
     const listen = (chosen: Pair, port: number) =>
-      Effect.async<{ readonly port: number; readonly server: http2.Http2SecureServer }, Error>((resume) => {
+      Effect.callback<{ readonly port: number; readonly server: http2.Http2SecureServer }, Error>((resume) => {
         const server = http2.createSecureServer({ cert: chosen.certificate, key: chosen.key, allowHTTP1: true })
         server.once("error", (error) => resume(Effect.fail(error)))
         server.on("request", (request, response) => {
@@ -141,7 +141,7 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
         server.listen(port, Port.host, () => resume(Effect.succeed({ port, server })))
       })
     const stop = (server: http2.Http2SecureServer) =>
-      Effect.async<void>((resume) => {
+      Effect.callback<void>((resume) => {
         server.close(() => resume(Effect.void))
         for (const socket of sockets) socket.destroy()
       })

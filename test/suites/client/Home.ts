@@ -2,7 +2,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { layer as fileSystem } from "@effect/platform-bun/BunFileSystem"
+import { layer as fileSystem } from "@effect/platform-node-shared/NodeFileSystem"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { KubeConfigError } from "@homeostat/runtime/client/KubeConfig"
@@ -36,7 +36,7 @@ export interface Home {
     variables?: Record<string, string>
   ) => Effect.Effect<Run, KubeConfigError, Scope.Scope>
   /** Advances the clock. Sleeps do not end earlier. */
-  readonly later: (duration: Duration.DurationInput) => Effect.Effect<void>
+  readonly later: (duration: Duration.Input) => Effect.Effect<void>
   /** The warnings in the log so far. */
   readonly warnings: () => ReadonlyArray<string>
 }
@@ -53,23 +53,23 @@ export const make: Effect.Effect<Home, never, Scope.Scope> = Effect.gen(function
     return path(name)
   }
   let ahead = 0
-  const real = Clock.make()
-  const nanos = () => real.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n
+  const real = yield* Clock.Clock
+  const nanos = () => real.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n
   const clock: Clock.Clock = {
-    ...real,
-    [Clock.ClockTypeId]: Clock.ClockTypeId,
-    unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis() + ahead,
-    currentTimeMillis: Effect.sync(() => real.unsafeCurrentTimeMillis() + ahead),
-    sleep: (duration) => real.sleep(duration),
-    unsafeCurrentTimeNanos: () => nanos(),
-    currentTimeNanos: Effect.sync(nanos)
+    currentTimeMillisUnsafe: () => real.currentTimeMillisUnsafe() + ahead,
+    currentTimeMillis: Effect.sync(() => real.currentTimeMillisUnsafe() + ahead),
+    currentTimeNanosUnsafe: () => nanos(),
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: () => real.monotonicTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n,
+    monotonicTimeNanos: Effect.sync(() => real.monotonicTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n),
+    sleep: (duration) => real.sleep(duration)
   }
   const warnings: Array<string> = []
   const logger = Logger.make(({ logLevel, message }) => {
-    if (logLevel.label === "WARN") warnings.push(String(message))
+    if (logLevel === "Warn") warnings.push(String(message))
   })
   const atHome = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    effect.pipe(Effect.withClock(clock), Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+    effect.pipe(Effect.provideService(Clock.Clock, clock), Effect.provide(Logger.layer([logger])))
   return {
     path,
     put,
@@ -89,7 +89,7 @@ export const make: Effect.Effect<Home, never, Scope.Scope> = Effect.gen(function
         Layer.provideMerge(Client.layerKubeConfig({ kubeconfig: path("config") })),
         Layer.provide(fileSystem),
         Layer.build,
-        Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))),
+        Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnvRecord(variables)),
         atHome,
         Effect.map(
           (context): Run =>
@@ -120,14 +120,14 @@ export const userOf = ({ admin }: ControlPlane) => ({
   ...(admin.key !== undefined && { "client-key-data": base64(admin.key) })
 })
 
-const Review = Schema.parseJson(
+const Review = Schema.fromJsonString(
   Schema.Struct({
     status: Schema.Struct({
       userInfo: Schema.Struct({
         username: Schema.String,
         uid: Schema.optional(Schema.String),
         groups: Schema.optional(Schema.Array(Schema.String)),
-        extra: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Array(Schema.String) }))
+        extra: Schema.optional(Schema.Record(Schema.String, Schema.Array(Schema.String)))
       })
     })
   })
@@ -139,7 +139,7 @@ export const whoAmI = Client.raw({
   path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
   body: JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" })
 }).pipe(
-  Effect.flatMap(({ body }) => Schema.decode(Review)(body)),
+  Effect.flatMap(({ body }) => Schema.decodeEffect(Review)(body)),
   Effect.map(({ status }) => status.userInfo)
 )
 
@@ -168,7 +168,7 @@ export interface Token {
   readonly end: Effect.Effect<void>
 }
 
-const TokenRequest = Schema.parseJson(Schema.Struct({ status: Schema.Struct({ token: Schema.String }) }))
+const TokenRequest = Schema.fromJsonString(Schema.Struct({ status: Schema.Struct({ token: Schema.String }) }))
 
 /** A token of a new service account, bound to a Secret. */
 export const token = (cluster: ControlPlane, at: string, account: string): Effect.Effect<Token> =>
@@ -180,7 +180,7 @@ export const token = (cluster: ControlPlane, at: string, account: string): Effec
     const { body } = yield* cluster.request("POST", `${of("serviceaccounts")}/${account}/token`, {
       body: { spec: { boundObjectRef: { apiVersion: "v1", kind: "Secret", name: account } } }
     })
-    const text = (yield* Schema.decode(TokenRequest)(body)).status.token
+    const text = (yield* Schema.decodeEffect(TokenRequest)(body)).status.token
     const as = { ...cluster.admin, token: text, cert: undefined, key: undefined }
     const refused = Effect.map(cluster.request("GET", of("configmaps"), { as }), ({ status }) => status === 401)
     return {
@@ -189,7 +189,7 @@ export const token = (cluster: ControlPlane, at: string, account: string): Effec
       end: cluster
         .request("DELETE", `${of("secrets")}/${account}`)
         .pipe(
-          Effect.zipRight(Effect.repeat(Effect.delay(refused, "200 millis"), { until: (is) => is })),
+          Effect.andThen(Effect.repeat(Effect.delay(refused, "200 millis"), { until: (is) => is })),
           Effect.orDie,
           Effect.asVoid
         )

@@ -74,10 +74,10 @@ describe("Through a proxy", () => {
           const run = yield* home.open(namespace, variables)
           // Name servers that cannot be reached answer late or never.
           const asked = Client.raw({ method: "GET", path: "/version", timeoutMillis: 10_000 })
-          const result = yield* Effect.either(run(asked))
+          const result = yield* Effect.result(run(asked))
           return {
             through: proxy.asked().length > before,
-            result: result._tag === "Right" ? result.right.status : result.left._tag
+            result: result._tag === "Success" ? result.success.status : result.failure._tag
           }
         }).pipe(Effect.scoped)
 

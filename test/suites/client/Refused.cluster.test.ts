@@ -7,7 +7,7 @@ import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
-import { Clock, Effect, Layer, Logger, LogLevel } from "effect"
+import { Clock, Effect, Layer, References } from "effect"
 import * as Front from "./Front.ts"
 
 /** A kube-apiserver's response to too many requests: text, not a Status. */
@@ -43,9 +43,9 @@ const refused = <A, E>(
         let sent = 0
         front.instead(() => (sent++ < times ? refusal : undefined))
         const started = yield* Clock.currentTimeMillis
-        const result = yield* Effect.merge(Effect.provide(request(namespace), client))
+        const result = yield* Effect.catch(Effect.provide(request(namespace), client), Effect.succeed)
         judge({ result, sent, millis: (yield* Clock.currentTimeMillis) - started })
-      }).pipe(Logger.withMinimumLogLevel(LogLevel.None)),
+      }).pipe(Effect.provideService(References.MinimumLogLevel, "None")),
     Envtest.everything
   )
 

@@ -9,12 +9,8 @@ import * as Front from "./Front.ts"
 import * as Home from "./Home.ts"
 
 /** The informer sees an object that another client creates. */
-const delivers = (
-  { cluster, namespace }: Home.Scene,
-  informer: Effect.Effect.Success<typeof Home.watching>,
-  name: string
-) =>
-  Effect.zipRight(
+const delivers = ({ cluster, namespace }: Home.Scene, informer: Effect.Success<typeof Home.watching>, name: string) =>
+  Effect.andThen(
     cluster.request("POST", `/api/v1/namespaces/${namespace}/configmaps`, { body: { metadata: { name } } }),
     Managed.eventually(
       `the watch reports ${name}`,

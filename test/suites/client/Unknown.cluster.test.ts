@@ -9,7 +9,7 @@ import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
-import { type Context, Effect, Layer, Logger, LogLevel, type Scope } from "effect"
+import { type Context, Effect, Layer, References, type Scope } from "effect"
 import * as Front from "./Front.ts"
 
 interface Scene {
@@ -32,7 +32,7 @@ const clientOf = (
   protocol: "http2" | "http1.1"
 ): Effect.Effect<Context.Context<Client.Client>, never, Scope.Scope> =>
   Layer.build(Layer.provide(Client.layer(), Transport.layer(cluster, { protocol }))).pipe(
-    Logger.withMinimumLogLevel(LogLevel.None)
+    Effect.provideService(References.MinimumLogLevel, "None")
   )
 
 const adminOf = ({ admin }: ControlPlane) =>

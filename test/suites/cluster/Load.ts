@@ -5,7 +5,7 @@ import * as Json from "@homeostat/apiserver/model/Json"
 import type { Request } from "@homeostat/runtime/client/Request"
 import type { Streaming } from "@homeostat/runtime/client/Response"
 import type { Transport } from "@homeostat/runtime/client/Transport"
-import { Data, Effect, Fiber } from "effect"
+import { Data, Effect, Fiber, Latch, Semaphore } from "effect"
 
 export interface Size {
   readonly objects: number
@@ -40,7 +40,7 @@ export interface Result {
 /** A request failed. */
 export class Unexpected extends Data.TaggedError("Unexpected")<{ readonly message: string }> {}
 
-type Wire = Transport["Type"]
+type Wire = Transport["Service"]
 
 const collection = "/api/v1/namespaces/default/configmaps"
 
@@ -52,15 +52,15 @@ export const run = (server: ApiServer, wire: Wire, size: Size) =>
   Effect.gen(function* () {
     const written: Array<Event> = []
     const answered: Array<Event> = []
-    const underWay = yield* Effect.makeLatch(false)
-    const opened = yield* Effect.makeSemaphore(size.watchers)
+    const underWay = yield* Latch.make(false)
+    const opened = yield* Semaphore.make(size.watchers)
     yield* opened.take(size.watchers)
     const unsubscribe = server.store.subscribe(({ object, type }) => {
-      if (written.push(eventOf(type, object)) > size.objects / 10) underWay.unsafeOpen()
+      if (written.push(eventOf(type, object)) > size.objects / 10) underWay.openUnsafe()
     }, "/configmaps")
     const watching = yield* Effect.forEach(count(size.watchers), (index) => {
       const watched = Effect.scoped(watch(wire, index, opened.release(1)))
-      return Effect.fork(index % 2 === 0 ? watched : Effect.zipRight(underWay.await, watched))
+      return Effect.forkChild(index % 2 === 0 ? watched : Effect.andThen(underWay.await, watched))
     })
     yield* Effect.forEach(count(size.clients), (client) => write(wire, size, client, answered), {
       concurrency: "unbounded"

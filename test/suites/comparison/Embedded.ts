@@ -19,10 +19,10 @@ export const make = ({ definitions = [], server: options }: Pick<Dialogues.Suite
     for (const definition of definitions) {
       const body = JSON.parse(JSON.stringify(definition)) as Json
       const { body: answer, status } = yield* server({ method: "POST", path: definitionsPath, body }, beginning)
-      if (status !== 201) return yield* Effect.dieMessage(`invalid definition: ${JSON.stringify(answer)}`)
+      if (status !== 201) return yield* Effect.die(new Error(`invalid definition: ${JSON.stringify(answer)}`))
     }
     return server
-  }).pipe(Effect.withClock({ ...Clock.make(), unsafeCurrentTimeMillis: () => beginning }))
+  }).pipe(Effect.provideService(Clock.Clock, Server.standing(beginning)))
 
 /** Plays a dialogue with an embedded server in a new namespace, each step at its recorded second. */
 export const replay = (
@@ -31,7 +31,7 @@ export const replay = (
   namespace: string,
   seconds: ReadonlyArray<number>
 ) =>
-  Effect.zipRight(
+  Effect.andThen(
     server({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } }, beginning),
     Dialogue.play(server, dialogue, namespace, (step) => Effect.succeed(beginning + (seconds[step] ?? 0) * 1000))
   )

@@ -3,6 +3,8 @@
 import type { ApiServer } from "@homeostat/apiserver/http/ApiServer"
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
+import * as Time from "@homeostat/runtime/resource/Time"
+import * as WallClock from "@homeostat/runtime/resource/WallClock.fixture"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { Clock, Effect } from "effect"
 import * as Raw from "../conformance/Raw.ts"
@@ -59,9 +61,7 @@ export const real = (user: User): Server => {
         body: answer.body ?? answer.text,
         at: Math.floor(began / 1000) === Math.floor(ended / 1000) ? ended : undefined
       }
-    }).pipe(
-      Effect.catchAll(({ message }) => Effect.succeed({ status: silent, headers: {}, body: { message }, at: now }))
-    )
+    }).pipe(Effect.catch(({ message }) => Effect.succeed({ status: silent, headers: {}, body: { message }, at: now })))
   const asked = (request: Request, now: number, tries: number): Effect.Effect<Answer> =>
     Effect.flatMap(once(request, now), (answer) =>
       tries === 0 || includes({ body: answer.body, status: answer.status }, request.until)
@@ -95,7 +95,7 @@ export const embedded =
         body
       })
       .pipe(
-        Effect.withClock(standing(now)),
+        Effect.provideService(Clock.Clock, standing(now)),
         Effect.map(({ body, headers, status }): Answer => {
           const text = typeof body === "string" ? body : ""
           return { status, headers: withoutIdle(headers), body: parsed(text), at: now }
@@ -126,8 +126,9 @@ const parsed = (text: string): Json => {
   }
 }
 
-const standing = (now: number): Clock.Clock => ({
-  ...Clock.make(),
-  unsafeCurrentTimeMillis: () => now,
+/** A clock whose time of day stands still. */
+export const standing = (now: number): Clock.Clock => ({
+  ...WallClock.skewed(Time.machine, () => 0),
+  currentTimeMillisUnsafe: () => now,
   currentTimeMillis: Effect.succeed(now)
 })

@@ -42,8 +42,8 @@ export const conformance = <E>(
 export const eventually = <A, E, R>(look: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   look.pipe(
     Effect.sandbox,
-    Effect.retry(Schedule.spaced("100 millis").pipe(Schedule.upTo("40 seconds"))),
-    Effect.unsandbox
+    Effect.retry(Schedule.spaced("100 millis").pipe(Schedule.upTo({ duration: "40 seconds" }))),
+    Effect.catch(Effect.failCause)
   )
 
 interface Count {

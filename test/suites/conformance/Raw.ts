@@ -110,9 +110,9 @@ const collected = (next: Watch["next"], enough: (frames: ReadonlyArray<Frame>) =
 
 const inTime = <A>(name: string, ask: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, NoAnswer> =>
   Effect.tryPromise({ try: ask, catch: (error) => new NoAnswer({ request: name, reason: String(error) }) }).pipe(
-    Effect.timeoutFail({
+    Effect.timeoutOrElse({
       duration: limitMillis,
-      onTimeout: () => new NoAnswer({ request: name, reason: `no answer within ${limitMillis} ms` })
+      orElse: () => Effect.fail(new NoAnswer({ request: name, reason: `no answer within ${limitMillis} ms` }))
     })
   )
 

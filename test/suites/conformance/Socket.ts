@@ -31,7 +31,7 @@ export const request = (
   const name = `${method} ${target.slice(0, 200)}`
   const to = { host: hostname, port: Number(port || (protocol === "https:" ? 443 : 80)) }
   const identity = { ca: user.ca, cert: user.cert, key: user.key }
-  return Effect.async<Answer, NoAnswer>((resume) => {
+  return Effect.callback<Answer, NoAnswer>((resume) => {
     const chunks: Array<Buffer> = []
     const socket = protocol === "https:" ? tls.connect({ ...to, ...identity }) : net.connect(to)
     const fail = (reason: string) => resume(new NoAnswer({ request: name, reason }))
@@ -45,9 +45,9 @@ export const request = (
     socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`)
     return Effect.sync(() => socket.destroy())
   }).pipe(
-    Effect.timeoutFail({
+    Effect.timeoutOrElse({
       duration: limitMillis,
-      onTimeout: () => new NoAnswer({ request: name, reason: `no answer within ${limitMillis} ms` })
+      orElse: () => Effect.fail(new NoAnswer({ request: name, reason: `no answer within ${limitMillis} ms` }))
     })
   )
 }

@@ -16,7 +16,7 @@ describe.concurrent("E. Update", () => {
         const read = yield* scene.done("GET", scene.webapps("w"))
         const replicas = (Json.number(Json.at(read, "spec", "replicas")) ?? 0) + 1
         const answer = yield* put(scene, { ...read, spec: { replicas } })
-        if (answer.status === 409) return yield* Effect.zipRight(Effect.sleep("5 millis"), increment)
+        if (answer.status === 409) return yield* Effect.andThen(Effect.sleep("5 millis"), increment)
         expect(answer.status).toBe(200)
       })
       yield* Effect.all(

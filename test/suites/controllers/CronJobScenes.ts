@@ -116,7 +116,7 @@ export const scenes = scripts({
     yield* scene.change("cronjobs/c", { spec: { suspend: true } })
     yield* scene.until(
       "the end of the first pod",
-      Effect.zipRight(
+      Effect.andThen(
         scene.kubelet,
         holds(
           scene,

@@ -19,7 +19,7 @@ const set = (spec: JsonObject = {}): JsonObject => ({
 const rollsOut = (scene: Scene, nodes = 1, updated = nodes) =>
   scene.until(
     "the rollout",
-    Effect.zipRight(
+    Effect.andThen(
       scene.kubelet,
       holds(scene, "daemonsets/a", (found) => {
         const status = (field: string) => number(at(found, "status", field))
@@ -36,7 +36,7 @@ const rollsOut = (scene: Scene, nodes = 1, updated = nodes) =>
   )
 
 const started = (scene: Scene, spec: JsonObject = {}, nodes = 1) =>
-  Effect.zipRight(scene.create("daemonsets", set(spec)), rollsOut(scene, nodes))
+  Effect.andThen(scene.create("daemonsets", set(spec)), rollsOut(scene, nodes))
 
 export const scenes = scripts({
   *"a DaemonSet runs a pod on the node"(scene) {
@@ -89,7 +89,7 @@ export const scenes = scripts({
     yield* rollsOut(scene)
     yield* scene.until(
       "one pod",
-      Effect.zipRight(
+      Effect.andThen(
         scene.kubelet,
         holds(scene, "pods", ({ items }) => objects(items).length === 1)
       )
@@ -102,7 +102,7 @@ export const scenes = scripts({
     yield* scene.change(`pods/${String(at(pod, "metadata", "name"))}/status`, { status: { phase: "Failed" } })
     yield* scene.until(
       "another pod",
-      Effect.zipRight(
+      Effect.andThen(
         scene.kubelet,
         holds(scene, "pods", ({ items }) =>
           objects(items).some(

@@ -9,7 +9,7 @@ import { conditionIs, holds, isGone, job, noPods, pods, scripts } from "./Script
 const isDeleted = (object: JsonObject) => at(object, "metadata", "deletionTimestamp") !== undefined
 
 const ends = (scene: Scene, type: string, reason: string) =>
-  scene.until("its end", Effect.zipRight(scene.kubelet, holds(scene, "jobs/j", conditionIs(type, reason))))
+  scene.until("its end", Effect.andThen(scene.kubelet, holds(scene, "jobs/j", conditionIs(type, reason))))
 
 const complete = (scene: Scene) => ends(scene, "Complete", "CompletionsReached")
 
@@ -17,7 +17,7 @@ const complete = (scene: Scene) => ends(scene, "Complete", "CompletionsReached")
 const running = (scene: Scene, count: number) =>
   scene.until(
     `${count} running pods`,
-    Effect.zipRight(
+    Effect.andThen(
       scene.kubelet,
       holds(scene, "pods", ({ items }) => {
         const all = objects(items).filter(
@@ -30,7 +30,7 @@ const running = (scene: Scene, count: number) =>
 
 /** Creates the Job `j`, and waits until its pod runs. */
 const started = (scene: Scene, spec: JsonObject) =>
-  Effect.zipRight(scene.create("jobs", job("j", spec)), running(scene, 1))
+  Effect.andThen(scene.create("jobs", job("j", spec)), running(scene, 1))
 
 const isDeleting = (scene: Scene) =>
   scene.until(
@@ -175,7 +175,7 @@ export const scenes = scripts({
     for (let count = 0; count < 10; count++) yield* scene.wait
     yield* pods(scene, 1)
     yield* scene.get("jobs/j")
-    yield* scene.until("the end", Effect.zipRight(scene.kubelet, isGone(scene, "jobs/j")))
+    yield* scene.until("the end", Effect.andThen(scene.kubelet, isGone(scene, "jobs/j")))
     yield* pods(scene, 0)
   },
 

@@ -25,7 +25,7 @@ const deployment = (spec: JsonObject = {}): JsonObject => ({
 const rollsOut = (scene: Scene, replicas: number) =>
   scene.until(
     "the rollout",
-    Effect.zipRight(
+    Effect.andThen(
       scene.kubelet,
       holds(scene, "deployments/d", (found) => {
         const status = (field: string) => number(at(found, "status", field))
@@ -138,7 +138,7 @@ export const scenes: { readonly [name: string]: Script } = {
         )
       )
       yield* scene.get("deployments/d")
-      yield* scene.until("the end", Effect.zipRight(scene.kubelet, isGone(scene, "deployments/d")))
+      yield* scene.until("the end", Effect.andThen(scene.kubelet, isGone(scene, "deployments/d")))
     },
 
     *"a Deployment is deleted and orphans its pods"(scene) {
@@ -266,7 +266,7 @@ export const scenes: { readonly [name: string]: Script } = {
       yield* scene.kubelet
       yield* scene.until(
         "its end",
-        Effect.zipRight(scene.kubelet, holds(scene, "jobs/j", conditionIs("Failed", "DeadlineExceeded")))
+        Effect.andThen(scene.kubelet, holds(scene, "jobs/j", conditionIs("Failed", "DeadlineExceeded")))
       )
     },
 

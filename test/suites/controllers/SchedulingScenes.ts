@@ -104,7 +104,7 @@ export const scenes: { readonly [name: string]: Script } = {
       yield* scene.remove("pods/first")
       yield* scene.until(
         "the second pod to run",
-        Effect.zipRight(
+        Effect.andThen(
           scene.kubelet,
           holds(scene, "pods/second", (found) => at(found, "status", "phase") === "Running")
         )

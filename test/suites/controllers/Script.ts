@@ -2,14 +2,13 @@
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { at, objects } from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
-import type { YieldWrap } from "effect/Utils"
 import type { SceneFailed } from "./Cluster.ts"
 import type { Scene } from "./Scene.ts"
 
 export type Script = (scene: Scene) => Effect.Effect<void, SceneFailed>
 
 /** The steps of a scene. */
-export type Body = (scene: Scene) => Generator<YieldWrap<Effect.Effect<unknown, SceneFailed>>, void, never>
+export type Body = (scene: Scene) => Generator<Effect.Effect<unknown, SceneFailed>, void, never>
 
 /** Scripts by the names of their tests. */
 export const scripts = (bodies: { readonly [name: string]: Body }): { readonly [name: string]: Script } =>
@@ -29,7 +28,7 @@ export const conditionIs = (type: string, reason: string) => (found: JsonObject)
   objects(at(found, "status", "conditions")).some((one) => one.type === type && one.reason === reason)
 
 export const isGone = (scene: Scene, path: string) =>
-  Effect.map(Effect.either(scene.get(path)), (answer) => answer._tag === "Left")
+  Effect.map(Effect.result(scene.get(path)), (answer) => answer._tag === "Failure")
 
 export const pods = (scene: Scene, count: number) =>
   scene.until(
@@ -41,7 +40,7 @@ export const pods = (scene: Scene, count: number) =>
 export const noPods = (scene: Scene) =>
   scene.until(
     "the end of the pods",
-    Effect.zipRight(
+    Effect.andThen(
       scene.kubelet,
       holds(scene, "pods", ({ items }) => objects(items).length === 0)
     )

@@ -25,7 +25,7 @@ const set = (spec: JsonObject = {}): JsonObject => ({
 const rollsOut = (scene: Scene, replicas: number, updated = replicas) =>
   scene.until(
     "the rollout",
-    Effect.zipRight(
+    Effect.andThen(
       scene.kubelet,
       holds(scene, "statefulsets/s", (found) => {
         const status = (field: string) => number(at(found, "status", field))
@@ -48,7 +48,7 @@ const started = (scene: Scene, spec: JsonObject = {}) =>
 const isReplaced = (scene: Scene, uid: JsonObject[string]) =>
   scene.until(
     "another pod",
-    Effect.zipRight(
+    Effect.andThen(
       scene.kubelet,
       Effect.orElseSucceed(
         holds(scene, "pods/s-0", (found) => at(found, "metadata", "uid") !== uid),

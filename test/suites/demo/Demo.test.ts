@@ -77,8 +77,8 @@ describe("The demo", () => {
           (is) => !is
         )
         const [, probes = ""] = /curl (http:.*readyz)/.exec(stdout) ?? []
-        const answer = yield* Effect.either(Effect.tryPromise(() => fetch(probes)))
-        expect(answer._tag).toBe("Left")
+        const answer = yield* Effect.result(Effect.tryPromise(() => fetch(probes)))
+        expect(answer._tag).toBe("Failure")
       }),
     120_000
   )

@@ -3,7 +3,7 @@
  * compiled program in the root of its image. It gets its flags from the Deployment, and its token and CA from the cluster.
  */
 import { join } from "node:path"
-import { BunContext } from "@effect/platform-bun"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Node } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -146,14 +146,14 @@ export const installed = <A, E>(
             return { overlay: folder, account: `system:serviceaccount:${namespace}:homeostat` }
           })
         return yield* body({ cluster, kubelet, kubectl: run, apply, install, log, ports }).pipe(
-          Effect.tapErrorCause(() =>
+          Effect.tapCause(() =>
             Effect.flatMap(
               Effect.orElseSucceed(log, () => "nothing"),
               (log) => Effect.sync(() => process.stderr.write(`--- the manager has logged\n${log}\n`))
             )
           )
         )
-      }).pipe(Effect.provide(BunContext.layer), (effect) =>
+      }).pipe(Effect.provide(NodeFileSystem.layer), (effect) =>
         Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(effect, client))
       ),
     { ...options, timeoutMillis: 180_000 }

@@ -58,7 +58,7 @@ export const render = (folder: string): Effect.Effect<Rendered, NotRendered | As
   Effect.suspend(() => {
     const known = rendered.get(folder)
     return known === undefined
-      ? Effect.tap(renderAnew(folder), (found) => rendered.set(folder, found))
+      ? Effect.tap(renderAnew(folder), (found) => Effect.sync(() => rendered.set(folder, found)))
       : Effect.succeed(known)
   })
 

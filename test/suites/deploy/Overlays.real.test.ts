@@ -12,7 +12,7 @@ import * as Setting from "@homeostat/runtime/command/Setting"
 import * as Webhooks from "@homeostat/runtime/command/Webhooks"
 import * as Connections from "@homeostat/runtime/manager/Connections"
 import { live } from "@homeostat/testkit/Test"
-import { ConfigProvider, Duration, Effect, Either } from "effect"
+import { ConfigProvider, Duration, Effect, Result } from "effect"
 import { loadAll } from "js-yaml"
 import { program } from "../../../controllers/main.ts"
 import * as Binary from "../binary/Binary.ts"
@@ -64,7 +64,7 @@ const environmentOf = ({ env = [] }: Container) =>
 const settingsOf = (container: Container) => {
   const [verb, ...args] = container.args ?? []
   expect(verb).toBe("run")
-  return Either.getOrThrowWith(
+  return Result.getOrThrowWith(
     Flag.read(flags, { program: program.name, args, environment: environmentOf(container) }),
     (why) => new Error(why)
   ).values
@@ -168,10 +168,13 @@ describe("The overlay", () => {
       ]
       const ours = Object.keys(environment).filter((variable) => variable.startsWith("HOMEOSTAT_"))
       expect(ours.filter((variable) => !known.includes(variable))).toEqual([])
-      const provider = ConfigProvider.fromMap(new Map(Object.entries(environment)))
-      yield* Setting.read(program.settings).pipe(Effect.withConfigProvider(provider), Effect.orDie)
+      const provider = ConfigProvider.fromEnvRecord(environment)
+      yield* Setting.read(program.settings).pipe(
+        Effect.provideService(ConfigProvider.ConfigProvider, provider),
+        Effect.orDie
+      )
       const exporting = program.tracing({ name: program.name, version: "0", instance: "pod", environment })
-      expect(Either.map(exporting, (exporting) => exporting !== undefined)).toEqual(Either.right(name === "tracing"))
+      expect(Result.map(exporting, (exporting) => exporting !== undefined)).toEqual(Result.succeed(name === "tracing"))
       // The limit allows for twenty namespaces, each with its own watches.
       const setting = environment.BUN_CONFIG_MAX_HTTP_REQUESTS
       expect(Connections.problem({ workers: 48, watches: 20 * 12 }, setting)).toBeUndefined()
@@ -188,9 +191,9 @@ describe("The overlay", () => {
       args: [...args, account],
       environment: {}
     }).pipe(
-      Either.mapLeft((why) => new Error(why)),
-      Either.flatMap(({ values }) => Rbac.objects(program, values)),
-      Either.getOrThrow
+      Result.mapError((why) => new Error(why)),
+      Result.flatMap(({ values }) => Rbac.objects(program, values)),
+      Result.getOrThrow
     )
     expect(inOrder(rolesOf(rendered))).toEqual(inOrder(needed))
   })

@@ -4,14 +4,14 @@ import { join } from "node:path"
 import * as Flag from "@homeostat/runtime/command/Flag"
 import * as ManagerDeployment from "@homeostat/runtime/command/ManagerDeployment"
 import * as Rbac from "@homeostat/runtime/command/Rbac"
-import { Either } from "effect"
+import { Result } from "effect"
 import { load } from "js-yaml"
 import { program } from "../../../controllers/main.ts"
 
 const settings = (...args: ReadonlyArray<string>) => {
   const flags = { ...Rbac.flags(program), ...ManagerDeployment.flags }
   const read = Flag.read(flags, { program: program.name, args, environment: {} })
-  return Either.getOrThrowWith(read, (message) => new Error(message)).values
+  return Result.getOrThrowWith(read, (message) => new Error(message)).values
 }
 
 const printed = (...args: ReadonlyArray<string>) => {

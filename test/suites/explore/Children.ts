@@ -11,8 +11,8 @@ const Book = CustomResource.make({
   kind: "Book",
   spec: Schema.Struct({ pages: Schema.Array(Schema.String) }),
   status: Schema.Struct({
-    observedGeneration: Schema.optionalWith(Schema.Int, { exact: true }),
-    conditions: Schema.optionalWith(Condition.list, { exact: true })
+    observedGeneration: Schema.optionalKey(Schema.Int),
+    conditions: Schema.optionalKey(Condition.list)
   })
 })
 

@@ -25,7 +25,7 @@ import {
   Volume
 } from "./Mutant.ts"
 
-const both = (volume: Volume) => Effect.zipRight(apply(volume, "current"), apply(volume, "request"))
+const both = (volume: Volume) => Effect.andThen(apply(volume, "current"), apply(volume, "request"))
 
 const guarded: Mutant = {
   // rabbitmq/cluster-operator#782
@@ -75,7 +75,7 @@ const repeated: Mutant = {
       Effect.flatMap(Cache.byOwner(ConfigMap, volume), ({ items }) =>
         items.length > 0
           ? Effect.void
-          : Effect.retry(named(volume), { times: 2, while: ({ _tag }) => _tag === "Transport" })
+          : Effect.asVoid(Effect.retry(named(volume), { times: 2, while: ({ _tag }) => _tag === "Transport" }))
       )
     )
   ],
@@ -91,11 +91,11 @@ const premature: Mutant = {
     controller((volume) =>
       volume.status?.phase === "Created"
         ? Effect.void
-        : Effect.zipRight(Status.update(volume, { phase: "Created" }), apply(volume, "data"))
+        : Effect.andThen(Status.update(volume, { phase: "Created" }), apply(volume, "data"))
     )
   ],
   twin: () => [
-    controller((volume) => Effect.zipRight(apply(volume, "data"), Status.update(volume, { phase: "Created" })))
+    controller((volume) => Effect.andThen(apply(volume, "data"), Status.update(volume, { phase: "Created" })))
   ],
   steps: lifetime
 }
@@ -104,7 +104,7 @@ const bucket = { namespace: "default", name: "bucket" }
 
 const withBucket = Explore.step(
   "create",
-  Effect.zipRight(
+  Effect.andThen(
     Client.create(ConfigMap, { metadata: bucket, data: {} }),
     Client.create(Volume, { metadata: key, spec: { size: 3 } })
   )
@@ -127,7 +127,7 @@ const leaking: Mutant = {
   oracle: "end",
   fault: "Crash",
   mutant: () => [
-    cleaned(() => Effect.zipRight(Client.patch(Volume, key, Patch.merge({ metadata: { finalizers: null } })), emptied))
+    cleaned(() => Effect.andThen(Client.patch(Volume, key, Patch.merge({ metadata: { finalizers: null } })), emptied))
   ],
   twin: cleaning,
   steps: [withBucket, remove]

@@ -31,8 +31,7 @@ const once =
   <E, R>(act: (volume: Volume) => Effect.Effect<unknown, E, R>, access?: ReadonlyArray<Access.Access>) =>
   () => [
     controller(
-      (volume) =>
-        volume.status?.size === volume.spec.size ? Effect.void : Effect.zipRight(act(volume), sized(volume)),
+      (volume) => (volume.status?.size === volume.spec.size ? Effect.void : Effect.andThen(act(volume), sized(volume))),
       access
     )
   ]
@@ -42,7 +41,7 @@ const ignored: Mutant = {
   oracle: "end",
   fault: "Refused",
   mutant: once((volume) => Effect.ignore(apply(volume, "data"))),
-  twin: () => [controller((volume) => Effect.zipRight(apply(volume, "data"), sized(volume)))],
+  twin: () => [controller((volume) => Effect.andThen(apply(volume, "data"), sized(volume)))],
   steps: lifetime
 }
 
@@ -151,7 +150,7 @@ const heartbeat: Mutant = {
   steps: lifetime
 }
 
-const both = (volume: Volume) => Effect.zipRight(apply(volume, "one"), apply(volume, "two"))
+const both = (volume: Volume) => Effect.andThen(apply(volume, "one"), apply(volume, "two"))
 
 const written = () => [controller(both)]
 
@@ -193,8 +192,8 @@ const leaking: Mutant = {
   name: "starts a fiber that nothing ends",
   oracle: "fiber",
   fault: "none",
-  mutant: () => [controller((volume) => Effect.zipRight(Effect.forkDaemon(Effect.never), apply(volume, "data")))],
-  twin: () => [controller((volume) => Effect.zipRight(Effect.forkScoped(Effect.never), apply(volume, "data")))],
+  mutant: () => [controller((volume) => Effect.andThen(Effect.forkDetach(Effect.never), apply(volume, "data")))],
+  twin: () => [controller((volume) => Effect.andThen(Effect.forkScoped(Effect.never), apply(volume, "data")))],
   steps: [create()]
 }
 

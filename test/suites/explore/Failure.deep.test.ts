@@ -27,7 +27,7 @@ const explored = (name: string, options: Explore.Options = {}) =>
     const story = storyOf(one.mutant, one)
     const report = yield* Explore.run(story, { faults: one.fault === "none" ? [] : [one.fault], ...options })
     const [first] = report.violations
-    if (first === undefined) return yield* Effect.dieMessage("there is no violation")
+    if (first === undefined) return yield* Effect.die(new Error("there is no violation"))
     return { first, report, message: Message.of(story, report), trace: first.trace.join("\n") }
   })
 
@@ -98,7 +98,7 @@ describe("A violation", () => {
     "that happens several times in a schedule is counted",
     () =>
       Effect.gen(function* () {
-        const story = storyOf(() => [controller(() => Effect.dieMessage("a bug"))], {
+        const story = storyOf(() => [controller(() => Effect.die(new Error("a bug")))], {
           ...mutant("ignores"),
           steps: growth
         })
@@ -130,7 +130,7 @@ const lazy = () => [
   controller((volume) =>
     volume.status?.size === volume.spec.size
       ? Effect.void
-      : Effect.zipRight(
+      : Effect.andThen(
           Effect.ignore(Effect.retry(apply(volume, "data"), { times: 1 })),
           Status.update(volume, { size: volume.spec.size })
         )
@@ -158,7 +158,7 @@ describe("A schedule with two faults", () => {
         expect((yield* Explore.run(story, { faults: ["Refused"] })).violations).toEqual([])
         const { violations } = yield* Explore.run(story, { ...options, pairs: 20 })
         const [first] = violations
-        if (first === undefined) return yield* Effect.dieMessage("there is no violation")
+        if (first === undefined) return yield* Effect.die(new Error("there is no violation"))
         for (const { schedule } of violations) expect(schedule.faults).toHaveLength(2)
         const message = Message.of(story, { violations, schedules: 20 })
         expect(message).toMatch(/› PATCH configmaps\/default\/v-data \(request \d after that\): the API server answers/)

@@ -72,7 +72,7 @@ export const backup = (runs = 4) =>
 export const restore = (runs = 3) =>
   Explore.runStates(Restore, {
     ...backups,
-    before: Effect.zipRight(backups.before, Virtual.create("shop")),
+    before: Effect.andThen(backups.before, Virtual.create("shop")),
     key: Virtual.key("back"),
     runs,
     passes: "5 minutes",

@@ -61,7 +61,7 @@ const login = { namespace: key.namespace, name: "login" }
 
 /** Fails until a Secret exists that it does not watch. */
 const waiting: Program = () => [
-  controller((volume) => Effect.zipRight(Client.get(Secret, login), apply(volume, "data")), [Access.get(Secret)])
+  controller((volume) => Effect.andThen(Client.get(Secret, login), apply(volume, "data")), [Access.get(Secret)])
 ]
 
 const third = change("resize again", { size: 7 })
@@ -75,7 +75,7 @@ const defect: Program = () => {
       sizes.add(volume.spec.size)
       if (sizes.size < 3 || isThrown) return apply(volume, "data")
       isThrown = true
-      return Effect.dieMessage("three sizes")
+      return Effect.die(new Error("three sizes"))
     })
   ]
 }
@@ -174,13 +174,13 @@ live(
         Client.create(Volume, { metadata: { namespace: key.namespace, name }, spec: { size: 1 } })
       const two: Program = () => [
         controller((volume) =>
-          Effect.zipRight(
+          Effect.andThen(
             Owned.apply(volume, ConfigMap, { metadata: { name: `${volume.metadata.name}-one` } }),
             Owned.apply(volume, ConfigMap, { metadata: { name: `${volume.metadata.name}-two` } })
           )
         )
       ]
-      const steps = [Explore.step("create two", Effect.zipRight(make("a"), make("b")))]
+      const steps = [Explore.step("create two", Effect.andThen(make("a"), make("b")))]
       expect(yield* brokenBy(two, steps, { faults: ["Crash"] })).toEqual([])
     }),
   limitMillis

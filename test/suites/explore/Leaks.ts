@@ -89,7 +89,7 @@ const users = { namespace: key.namespace, name: "users" }
 /** Applies its child, and acts after an error of that. */
 const afterError = <E>(act: Effect.Effect<unknown, E, Client.Client>, access: Access.Access) => [
   controller(
-    (volume) => Effect.catchAll(apply(volume, "data"), (error) => Effect.zipRight(act, Effect.fail(error))),
+    (volume) => Effect.catch(apply(volume, "data"), (error) => Effect.andThen(act, Effect.fail(error))),
     [access]
   )
 ]
@@ -149,7 +149,7 @@ const silent: Mutant = {
   fault: "none",
   mutant: () => [
     controller((volume) =>
-      Effect.zipRight(
+      Effect.andThen(
         Effect.catchTag(apply(volume, "data", { [volume.spec.note ?? "note"]: "" }), "Invalid", () => Effect.void),
         Status.update(volume, { conditions: [healthy] })
       )
@@ -297,7 +297,7 @@ const hasty: Mutant = {
   name: "is Ready before it changes its child",
   oracle: "early",
   fault: "none",
-  mutant: () => [controller((volume) => Effect.zipRight(ready(volume), apply(volume, "data")))],
+  mutant: () => [controller((volume) => Effect.andThen(ready(volume), apply(volume, "data")))],
   twin: () => [
     controller(
       (volume) => Effect.all([apply(volume, "data"), ready(volume), recorded(volume)], { discard: true }),

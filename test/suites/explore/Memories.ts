@@ -132,7 +132,7 @@ const accepted: Mutant = {
     ]
   },
   twin: () => [controller((volume) => Status.update(volume, { phase: "Ok", size: volume.spec.size }))],
-  steps: [create(), Explore.step("resize, and the status changed", Effect.zipRight(resize.act, disturbed.act))]
+  steps: [create(), Explore.step("resize, and the status changed", Effect.andThen(resize.act, disturbed.act))]
 }
 
 const volumes = (isOwn: (version: string) => boolean) =>
@@ -185,7 +185,7 @@ const transition: Mutant = {
   steps: [
     Explore.step(
       "create and publish",
-      Effect.zipRight(create({ size: 3, note: "draft" }).act, change("", { note: "final" }).act)
+      Effect.andThen(create({ size: 3, note: "draft" }).act, change("", { note: "final" }).act)
     )
   ]
 }
@@ -249,7 +249,7 @@ const named: Mutant = {
       })
     ]
   },
-  twin: () => [controller((volume) => Effect.zipRight(apply(volume, "data"), phased(volume)))],
+  twin: () => [controller((volume) => Effect.andThen(apply(volume, "data"), phased(volume)))],
   steps: [create(), remove, { ...create(), name: "create again", faults: false }]
 }
 
@@ -260,13 +260,14 @@ const retrying = (isOnce: boolean) => () => {
     controller((volume) => {
       const { uid } = volume.metadata
       if (isOnce && failed.get(uid) === "done") return Effect.void
-      return Effect.tapBoth(apply(volume, "data"), {
-        onFailure: () => Effect.sync(() => failed.set(uid, "open")),
-        onSuccess: () =>
+      return apply(volume, "data").pipe(
+        Effect.tap(() =>
           Effect.sync(() => {
             if (failed.has(uid)) failed.set(uid, "done")
           })
-      })
+        ),
+        Effect.tapError(() => Effect.sync(() => failed.set(uid, "open")))
+      )
     })
   ]
 }

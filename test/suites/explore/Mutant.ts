@@ -17,8 +17,6 @@ import type { Step, Story } from "@homeostat/testkit/explore/Story"
 import type { Violation } from "@homeostat/testkit/explore/Violations"
 import { Effect, Option, Schema } from "effect"
 
-const optional = { exact: true } as const
-
 /** The kind that the controllers reconcile. */
 export const Volume = CustomResource.make({
   group: "explore.example.org",
@@ -26,15 +24,15 @@ export const Volume = CustomResource.make({
   kind: "Volume",
   spec: Schema.Struct({
     size: Schema.Int,
-    alias: Schema.optionalWith(Schema.String, optional),
-    note: Schema.optionalWith(Schema.String, optional)
+    alias: Schema.optionalKey(Schema.String),
+    note: Schema.optionalKey(Schema.String)
   }),
   status: Schema.Struct({
-    child: Schema.optionalWith(Schema.String, optional),
-    phase: Schema.optionalWith(Schema.String, optional),
-    size: Schema.optionalWith(Schema.Int, optional),
-    seenAt: Schema.optionalWith(Schema.String, optional),
-    conditions: Schema.optionalWith(Condition.list, optional)
+    child: Schema.optionalKey(Schema.String),
+    phase: Schema.optionalKey(Schema.String),
+    size: Schema.optionalKey(Schema.Int),
+    seenAt: Schema.optionalKey(Schema.String),
+    conditions: Schema.optionalKey(Condition.list)
   })
 })
 

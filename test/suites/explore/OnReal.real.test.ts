@@ -76,7 +76,7 @@ Shared.real(
         (mutant) =>
           Effect.gen(function* () {
             const schedule = yield* failing(mutant)
-            if (schedule === undefined) return yield* Effect.dieMessage(`no violation: ${mutant.name}`)
+            if (schedule === undefined) return yield* Effect.die(new Error(`no violation: ${mutant.name}`))
             const found = yield* Explore.onReal(storyOf(mutant.mutant, mutant), schedule, cluster)
             const twin = yield* Explore.onReal(storyOf(mutant.twin, mutant), yield* ofTwin(mutant, schedule), cluster)
             return {
@@ -103,7 +103,7 @@ Shared.real(
     Effect.gen(function* () {
       const known = yield* Reference.play(webapp, 1)
       const schedule = Schedules.find(known, "1/r0.crash-before")
-      if (schedule === undefined) return yield* Effect.dieMessage("schedule not found")
+      if (schedule === undefined) return yield* Effect.die(new Error("schedule not found"))
       const { reached, violations } = yield* Explore.onReal(webapp, schedule, cluster)
       expect({ reached, violations }).toEqual({ reached: true, violations: [] })
     }),

@@ -145,7 +145,7 @@ const fight: Mutant = {
   mutant: () => [fighter("blue", { color: "blue" }), fighter("green", { color: "green" })],
   twin: () => [fighter("blue", { color: "blue" }), fighter("green", { shape: "round" })],
   steps: [
-    Explore.step("create both", Effect.zipRight(Client.create(ConfigMap, { metadata: key, data: {} }), create().act))
+    Explore.step("create both", Effect.andThen(Client.create(ConfigMap, { metadata: key, data: {} }), create().act))
   ]
 }
 
@@ -226,7 +226,7 @@ const swept: Mutant = {
     create(),
     Explore.step(
       "create another one and its data",
-      Effect.zipRight(
+      Effect.andThen(
         Client.create(Volume, { metadata: other, spec: { size: 3 } }),
         Client.create(ConfigMap, { metadata: { ...other, name: "contents" }, data: { volume: "w" } })
       )

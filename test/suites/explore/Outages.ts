@@ -55,7 +55,7 @@ const impatient: Mutant = {
   mutant: () => [
     controller((volume) =>
       Effect.catchTag(
-        persistent(volume, Schedule.intersect(Schedule.spaced("5 seconds"), Schedule.recurs(2))),
+        persistent(volume, Schedule.upTo(Schedule.spaced("5 seconds"), { times: 2 })),
         "ServerError",
         () => Effect.void
       )

@@ -11,7 +11,7 @@ import { live } from "@homeostat/testkit/Test"
 import { Context, Effect, Layer } from "effect"
 import { create, key, Volume } from "./Mutant.ts"
 
-class Prices extends Context.Tag("test/Prices")<Prices, { readonly of: (size: number) => string }>() {}
+class Prices extends Context.Service<Prices, { readonly of: (size: number) => string }>()("test/Prices") {}
 
 const controller = Controller.make("volumes", {
   for: Volume,
@@ -85,6 +85,6 @@ test("a service that nothing provides is an error of the compiler", () => {
   // @ts-expect-error the controller needs Prices
   const states = () => Explore.runStates(Volume, { controllers: [controller] })
   // @ts-expect-error the layer provides another service
-  Explore.story({ controllers: [controller], steps: [], layer: Layer.succeed(Context.GenericTag<number>("other"), 1) })
+  Explore.story({ controllers: [controller], steps: [], layer: Layer.succeed(Context.Service<number>("other"), 1) })
   expect(states).toBeFunction()
 })

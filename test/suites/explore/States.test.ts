@@ -19,7 +19,7 @@ live(
     Effect.gen(function* () {
       const report = yield* Explore.runStates(Volume, { controllers: kept.mutant(), cluster, runs: 1 })
       const [first] = report.violations
-      if (first === undefined) return yield* Effect.dieMessage("there is no violation")
+      if (first === undefined) return yield* Effect.die(new Error("there is no violation"))
       expect(first.specs.map((spec) => JSON.stringify(spec)).sort()).toEqual(['{"size":0}', '{"size":1}'])
       expect(first.trace[0]).toContain("PATCH configmaps/default/explored-data → 201")
       expect(Message.ofStates(report)).toContain("Last attempts of Volume default/explored")

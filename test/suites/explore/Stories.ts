@@ -163,7 +163,7 @@ export const backupStory = Explore.story({
 /** The story of a Restore into a new claim. */
 export const restoreStory = Explore.story({
   ...backups,
-  before: before.pipe(Effect.zipRight(Virtual.create("shop"))),
+  before: before.pipe(Effect.andThen(Virtual.create("shop"))),
   steps: [
     Explore.step("backup", Effect.void, "5 minutes"),
     Explore.step(

@@ -8,10 +8,12 @@ const Widget = CustomResource.make({
   version: "v1",
   kind: "Widget",
   spec: Schema.Struct({
-    replicas: Schema.optionalWith(Schema.Int.pipe(Schema.between(0, 10)), { default: () => 1 })
+    replicas: Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 10 }))).pipe(
+      Schema.withDecodingDefaultType(Effect.succeed(1))
+    )
   }),
   status: Schema.Struct({
-    availableReplicas: Schema.optionalWith(Schema.NonNegativeInt, { exact: true })
+    availableReplicas: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)))
   })
 })
 

@@ -20,7 +20,7 @@ describe("The leader of two managers", () => {
       let round = 0
       // A change every 50 ms ensures that the leader always has something to write.
       yield* Effect.suspend(() => want({ namespace, name: `app-${round % 5}` }, `registry.test/web:${++round}`)).pipe(
-        Effect.zipRight(Effect.sleep("50 millis")),
+        Effect.andThen(Effect.sleep("50 millis")),
         Effect.forever,
         Effect.forkScoped
       )
@@ -48,6 +48,6 @@ describe("The leader of two managers", () => {
         { leading: true, holder: "second" }
       ])
       expect(overlaps()).toBe(0)
-    }).pipe(Effect.scoped, Effect.zipRight(converged(place)))
+    }).pipe(Effect.scoped, Effect.andThen(converged(place)))
   )
 })

@@ -26,7 +26,9 @@ const times = { leaseDuration: "4 seconds", renewDeadline: "2500 millis", retryP
 const replica = (cluster: ControlPlane, namespace: string, name: string) =>
   Effect.gen(function* () {
     const proxy = yield* TcpProxy.make({ port: Number(new URL(cluster.url).port) })
-    const leaderElection = yield* LeaderElection.make({ namespace, name: "homeostat", identity: name, ...times })
+    const leaderElection = yield* Effect.fromResult(
+      LeaderElection.make({ namespace, name: "homeostat", identity: name, ...times })
+    )
     const manager = yield* Counted.start(behind(proxy, cluster.admin), [controller], {
       namespaces: [namespace],
       leaderElection
@@ -68,7 +70,7 @@ const on =
           let overlaps = 0
           yield* Effect.sync(() => {
             if (first.state().leading && second.state().leading) overlaps++
-          }).pipe(Effect.zipRight(Effect.sleep("5 millis")), Effect.forever, Effect.forkScoped)
+          }).pipe(Effect.andThen(Effect.sleep("5 millis")), Effect.forever, Effect.forkScoped)
           yield* create({ namespace }, "app", 5)
           yield* converged({ namespace })
           yield* body({ cluster, namespace, first, second, overlaps: () => overlaps })

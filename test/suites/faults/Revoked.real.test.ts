@@ -13,7 +13,7 @@ describe("A manager whose permissions are revoked", () => {
     (place) =>
       Effect.gen(function* () {
         const { manager, namespace, proxy } = place
-        const { grant, revoke } = yield* Effect.fromNullable(granted)
+        const { grant, revoke } = yield* Effect.fromNullishOr(granted)
         const before = sent(place)
         const attempts = manager.attempts.length
         yield* revoke

@@ -18,7 +18,7 @@ import * as TcpProxy from "@homeostat/testkit/TcpProxy"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Duration, Effect, Layer, Logger, LogLevel, Option, Random, Supervisor } from "effect"
+import { Clock, Duration, Effect, Layer, Metric, Option, Random, References } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 import * as Footprint from "./Footprint.ts"
@@ -26,7 +26,7 @@ import { behind, converged } from "./Wired.ts"
 
 /** The length and the load of a soak. */
 export interface Options {
-  readonly duration: Duration.DurationInput
+  readonly duration: Duration.Input
   /** The highest number of WebApps at a time. */
   readonly apps: number
   /** The seed of the actions and faults. The same seed draws the same ones, but not at the same times. */
@@ -74,12 +74,14 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
     yield* cluster.install(Crd.of(WebApp))
     const namespace = yield* cluster.namespace("leaks")
     const server = yield* Effect.acquireRelease(cluster.process("kube-apiserver"), ({ resume, start }) =>
-      Effect.zipRight(resume, Effect.ignore(Effect.interruptible(start)))
+      Effect.andThen(resume, Effect.ignore(Effect.interruptible(start)))
     )
     const proxy = yield* TcpProxy.make({ port: Number(new URL(cluster.url).port) })
     const { clock, leap } = VirtualTime.leaping()
-    const supervisor = yield* Supervisor.track
-    const leaderElection = yield* LeaderElection.make({ namespace, name: "homeostat", identity: "soak", ...times })
+    let fibers = 0
+    const leaderElection = yield* Effect.fromResult(
+      LeaderElection.make({ namespace, name: "homeostat", identity: "soak", ...times })
+    )
     const runners = yield* Effect.gen(function* () {
       const transport = Transport.layer(Counted.clusterOf(behind(proxy, cluster.admin)))
       const services = yield* Layer.build(
@@ -88,7 +90,14 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       // Recordings keep the objects of the last attempts.
       const settings = { leaderElection, recordings: { count: 0 } }
       return yield* Effect.provide(Manager.start([controller], settings), services)
-    }).pipe(Effect.supervised(supervisor), Effect.withClock(clock), Logger.withMinimumLogLevel(LogLevel.None))
+    }).pipe(
+      Effect.provideService(Metric.FiberRuntimeMetrics, {
+        recordFiberStart: () => void fibers++,
+        recordFiberEnd: () => void fibers--
+      }),
+      Effect.provideService(Clock.Clock, clock),
+      Effect.provideService(References.MinimumLogLevel, "None")
+    )
     yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
 
     const informers = runners.flatMap(({ informers }) => informers)
@@ -104,11 +113,11 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       const { leading } = leaderElection.state()
       if (leading && !led) terms++
       led = leading
-    }).pipe(Effect.zipRight(Effect.sleep("20 millis")), Effect.forever, Effect.forkScoped)
+    }).pipe(Effect.andThen(Effect.sleep("20 millis")), Effect.forever, Effect.forkScoped)
 
     const present = new Set<string>()
     let made = 0
-    const image = Effect.map(Random.nextIntBetween(1, 1000), (tag) => `registry.test/web:${tag}`)
+    const image = Effect.map(Random.nextIntBetween(1, 1000, { halfOpen: true }), (tag) => `registry.test/web:${tag}`)
     const some = Effect.map(Random.nextInt, (index) => {
       const all = [...present]
       return { namespace, name: all[Math.abs(index) % all.length] ?? "" }
@@ -119,7 +128,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       present.add(name)
     })
     const change = Effect.gen(function* () {
-      const replicas = yield* Random.nextIntBetween(1, 10)
+      const replicas = yield* Random.nextIntBetween(1, 10, { halfOpen: true })
       yield* Client.patch(WebApp, yield* some, Patch.merge({ spec: { image: yield* image, replicas } }))
     })
     const remove = Effect.gen(function* () {
@@ -134,7 +143,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
 
     /** Draws one choice by its weight. */
     const draw = <A>(choices: ReadonlyArray<readonly [weight: number, A]>): Effect.Effect<A | undefined> =>
-      Effect.map(Random.nextRange(0, sum(choices.map(([weight]) => weight))), (at) => {
+      Effect.map(Random.nextBetween(0, sum(choices.map(([weight]) => weight))), (at) => {
         let left = at
         return choices.find(([weight]) => {
           left -= weight
@@ -157,13 +166,15 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
     })
 
     const pause = (from: number, to: number) =>
-      Effect.flatMap(Random.nextIntBetween(from, to), (millis) => Effect.sleep(Duration.millis(millis)))
+      Effect.flatMap(Random.nextIntBetween(from, to, { halfOpen: true }), (millis) =>
+        Effect.sleep(Duration.millis(millis))
+      )
     const damage = Effect.gen(function* () {
       yield* pause(1000, 3000)
       const [what, fault] = (yield* draw<readonly [string, Effect.Effect<unknown, unknown>]>([
         [6, ["cut", proxy.cut]],
-        [3, ["delay", Effect.zipRight(proxy.delay(150), pause(500, 1500))]],
-        [3, ["blackhole", Effect.zipRight(proxy.blackhole, pause(500, 5000))]],
+        [3, ["delay", Effect.andThen(proxy.delay(150), pause(500, 1500))]],
+        [3, ["blackhole", Effect.andThen(proxy.blackhole, pause(500, 5000))]],
         // Without the leap, the manager notices a half-open connection only after minutes.
         [2, ["half-open", Effect.all([proxy.halfOpen, Effect.sleep("1500 millis"), leap("151 seconds")])]],
         [2, ["refuse", Effect.all([proxy.refuse, proxy.cut, pause(500, 3000)])]],
@@ -175,8 +186,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       yield* proxy.heal
     })
 
-    const held = Effect.gen(function* () {
-      const fibers = (yield* supervisor.value).length
+    const held = Effect.sync(() => {
       const queues = runners.flatMap(({ queue }) => Option.toArray(queue())).map(({ snapshot }) => snapshot())
       const known: Omit<Held, keyof Footprint.Footprint> = {
         fibers,
@@ -201,17 +211,17 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
      * Runs churn and faults for a time, waits until all WebApps have converged, and deletes them. Then it waits until the manager is idle
      * in a new term.
      */
-    const phase = (name: string, length: Duration.DurationInput, mostFibers = Number.POSITIVE_INFINITY) =>
+    const phase = (name: string, length: Duration.Input, mostFibers = Number.POSITIVE_INFINITY) =>
       Effect.gen(function* () {
         const forSeed = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
-          Effect.withRandom(effect, Random.make(`${seed} ${name} ${what}`))
+          Random.withSeed(effect, `${seed} ${name} ${what}`)
         const churning = forSeed("actions", Effect.forever(act))
         const failing = forSeed("faults", Effect.forever(damage))
         yield* Effect.raceFirst(
           Effect.all([churning, failing], { concurrency: "unbounded", discard: true }),
           Effect.sleep(length)
         )
-        yield* Effect.zipRight(server.resume, server.start)
+        yield* Effect.andThen(server.resume, server.start)
         yield* proxy.heal
         yield* calm
         yield* converged({ namespace }, "60 seconds")
@@ -239,7 +249,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
         return all
       })
 
-    const before = yield* phase("warm-up", Duration.times(Duration.decode(duration), 0.2))
+    const before = yield* phase("warm-up", Duration.times(Duration.fromInputUnsafe(duration), 0.2))
     const after = yield* phase("soak", duration, allowed.fibers(before.fibers))
     const counted = (what: "restarts" | "relists") => sum(informers.map((informer) => informer.state()[what]))
     // Strings of the last Events stay on the heap for some seconds after the queues are empty.

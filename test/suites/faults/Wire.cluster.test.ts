@@ -7,7 +7,7 @@ import * as Transport from "@homeostat/runtime/client/Transport"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Fiber, Layer, Logger, LogLevel } from "effect"
+import { Clock, Effect, Fiber, Layer, References } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 import { behind, converged, create, informers, metric, sent, want, wired } from "./Wired.ts"
@@ -76,7 +76,7 @@ describe.concurrent("A manager whose connection", () => {
         (count) => count === informers(place).length
       )
       // If the client tries the dead connection once more, the deadline of that request ends it.
-      yield* Effect.zipRight(Effect.sleep("1 seconds"), leap("30 seconds"))
+      yield* Effect.andThen(Effect.sleep("1 seconds"), leap("30 seconds"))
       yield* converged(place)
       expect(metric(place, "homeostat_watch_relists_total")).toBe(0)
       expect(sent(place) - before).toBeLessThan(60)
@@ -89,17 +89,20 @@ describe.concurrent("A manager whose connection", () => {
       const { clock, leap } = VirtualTime.leaping()
       const transport = Transport.layer(Counted.clusterOf(behind(proxy, cluster.admin)))
       const client = yield* Layer.build(Layer.provide(Client.layer(), transport)).pipe(
-        Effect.withClock(clock),
-        Logger.withMinimumLogLevel(LogLevel.None)
+        Effect.provideService(Clock.Clock, clock),
+        Effect.provideService(References.MinimumLogLevel, "None")
       )
-      const get = Client.get(WebApp, { namespace, name: "app-0" }).pipe(Effect.provide(client), Effect.withClock(clock))
+      const get = Client.get(WebApp, { namespace, name: "app-0" }).pipe(
+        Effect.provide(client),
+        Effect.provideService(Clock.Clock, clock)
+      )
       yield* get
       yield* proxy.halfOpen
-      const asking = yield* Effect.fork(Effect.flip(get))
+      const asking = yield* Effect.forkChild(Effect.flip(get))
       // Bun closes the connection of an aborted request only after one second of silence, in real time.
       yield* Effect.sleep("1500 millis")
       yield* leap("27 seconds")
-      expect(asking.unsafePoll()).toBeNull()
+      expect(asking.pollUnsafe()).toBeUndefined()
       yield* leap("2 seconds")
       expect(yield* Fiber.join(asking)).toMatchObject({ _tag: "Transport", code: "DEADLINE", outcome: "unknown" })
       yield* Effect.timeout(get, "20 seconds")

@@ -17,7 +17,7 @@ import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { controller } from "@homeostat/webapp"
 import { defaultContainer as container } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Duration, Effect, type Scope } from "effect"
+import { Clock, Duration, Effect, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
@@ -61,7 +61,7 @@ const on =
           const { clock, leap } = VirtualTime.leaping()
           const access = yield* user(cluster, namespace)
           const manager = yield* Counted.start(behind(proxy, access), [controller], { namespaces: [namespace] }).pipe(
-            Effect.withClock(clock)
+            Effect.provideService(Clock.Clock, clock)
           )
           yield* Counted.started(manager)
           const wired = { cluster, namespace, proxy, manager, leap }
@@ -121,7 +121,7 @@ export const strays = (namespace: string) =>
 /** Waits until all children match their WebApps. Fails after `timeout`. */
 export const converged = (
   { namespace }: Pick<Wired, "namespace">,
-  timeout: Duration.DurationInput = "60 seconds"
+  timeout: Duration.Input = "60 seconds"
 ): Effect.Effect<unknown, Managed.NotSo, Client.Client> =>
   Managed.eventually("that nothing strays", strays(namespace), ({ length }) => length === 0, timeout)
 
@@ -139,13 +139,13 @@ export const sent = ({ manager }: Pick<Wired, "manager">): number => manager.req
  * Advances the manager's clock in steps of 250 ms. After each step it waits until every pending request has a response or an error. The
  * API server must therefore answer or refuse connections.
  */
-export const pass = ({ leap, manager }: Pick<Wired, "leap" | "manager">, duration: Duration.DurationInput) =>
-  Effect.repeatN(
-    Effect.zipRight(
+export const pass = ({ leap, manager }: Pick<Wired, "leap" | "manager">, duration: Duration.Input) =>
+  Effect.repeat(
+    Effect.andThen(
       leap("250 millis"),
       Managed.eventually("that every request has its answer", Effect.sync(manager.pending), (count) => count === 0)
     ),
-    Math.ceil(Duration.toMillis(duration) / 250) - 1
+    { times: Math.ceil(Duration.toMillis(duration) / 250) - 1 }
   )
 
 /** The sum of a metric of the manager over all series with these labels. */

@@ -26,7 +26,7 @@ const create = (plural: string, kind: string, name: string, spec: object) =>
 
 /** A policy that sets a label of every Deployment in a namespace. */
 const labelling = (namespace: string, label: string, value: string) =>
-  Effect.zipRight(
+  Effect.andThen(
     create("mutatingadmissionpolicies", "MutatingAdmissionPolicy", namespace, {
       reinvocationPolicy: "Never",
       failurePolicy: "Fail",

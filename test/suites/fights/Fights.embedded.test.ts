@@ -138,7 +138,7 @@ describe("A controller", () => {
           for: Chore.Chore,
           reconcile: (chore) =>
             Effect.as(
-              Effect.zipRight(Effect.sleep("50 millis"), Status.update(chore, { result: `at ${++runs}` })),
+              Effect.andThen(Effect.sleep("50 millis"), Status.update(chore, { result: `at ${++runs}` })),
               Result.done
             )
         })

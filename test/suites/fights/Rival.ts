@@ -23,7 +23,7 @@ export const start = <A extends KubernetesObject>(
         event.type === "ADDED" || event.type === "MODIFIED" ? [event.object] : []
       )
       const last = objects.findLast(({ metadata }) => metadata.name === name)
-      if (last === undefined || wants(yield* kind.decode(last))) return
+      if (last === undefined || wants(yield* Effect.fromResult(kind.decode(last)))) return
       // The delay keeps the machine idle between the writes.
       yield* Effect.sleep("100 millis")
       times++

@@ -51,6 +51,6 @@ export const make: Effect.Effect<Copy, Running.StillRunning, Scope.Scope> = Effe
   yield* Effect.promise(() => Tree.copy(root, folder))
   const installed = yield* run(["bun", "install", "--frozen-lockfile"])
   if (installed.code !== 0)
-    return yield* Effect.dieMessage(`bun install ended with ${installed.code}: ${installed.stderr}`)
+    return yield* Effect.die(new Error(`bun install ended with ${installed.code}: ${installed.stderr}`))
   return { folder, environment, run, state: Effect.promise(() => Tree.state(folder)) }
 })

@@ -59,7 +59,7 @@ live(
       expect({ exitCode, output: exitCode === 0 ? "" : output }).toEqual({ exitCode: 0, output: "" })
 
       expect(stdout).toMatch(/demo-app is Running, 3 of 3 ready/)
-      expect(output).toContain("Blocked 2 postinstalls")
+      expect(output).toContain("Blocked 1 postinstall")
       expect(output).toContain("the status names the ConfigMap with the page")
       expect(output).toMatch(/^ 1 pass$/m)
       const [start = 0, shown = 0, tested = 0] = Array.from(stdout.matchAll(/^at (\d+)$/gm), ([, at]) => Number(at))

@@ -26,7 +26,7 @@ const reader: Effect.Effect<Reader.Reader> = Effect.promise(() => {
   if (shared === undefined) {
     const scope = Effect.runSync(Scope.make())
     AtEnd.add(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-    shared = Effect.runPromise(Scope.extend(begun, scope))
+    shared = Effect.runPromise(Scope.provide(begun, scope))
   }
   return shared
 })

@@ -194,7 +194,7 @@ describe("New webhooks", () => {
         succeeded(yield* create(tree, "Scroll", "--group", "scroll.example.com"))
         const before = yield* tree.state
         const sample = edit(tree, "deploy/samples/scroll.yaml", (text) => text.replace("kind: Scroll", "kind: Other"))
-        const missing = yield* Effect.scoped(Effect.zipRight(sample, createWebhook(tree, "scroll")))
+        const missing = yield* Effect.scoped(Effect.andThen(sample, createWebhook(tree, "scroll")))
         expect([missing.code, missing.stderr]).toEqual([
           2,
           expect.stringMatching(/^bun run new: deploy\/samples\/scroll.yaml has no Scroll: write a Scroll there/m)

@@ -14,7 +14,7 @@ let shared: Promise<Copy.Copy> | undefined
 const made = (): Promise<Copy.Copy> => {
   const scope = Effect.runSync(Scope.make())
   AtEnd.add(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  return Effect.runPromise(Scope.extend(Copy.make, scope))
+  return Effect.runPromise(Scope.provide(Copy.make, scope))
 }
 
 /** The copy of the tree. */

@@ -42,7 +42,7 @@ const isLook = (script: string): boolean =>
 const patience = "60 seconds"
 
 /** Retries for about ten seconds, without the time of the commands. */
-const soon = Schedule.intersect(Schedule.spaced("200 millis"), Schedule.recurs(50))
+const soon = Schedule.upTo(Schedule.spaced("200 millis"), { times: 50 })
 
 /** A script that keeps the exported variables of its terminal, as an interactive shell does. */
 const inTerminal = (body: string): string => `[ ! -e "$TERMINAL_STATE" ] || . "$TERMINAL_STATE"

@@ -1,7 +1,7 @@
 /** A pod that reaches the ports of the manager and has no permissions. */
 import { expect } from "bun:test"
 import { join } from "node:path"
-import { Effect, Fiber, Option } from "effect"
+import { Effect, Fiber } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Running from "../binary/Running.ts"
 import * as Keeper from "../callers/Keeper.ts"
@@ -29,13 +29,13 @@ export const from = (
 /** The slowest probe during an attack, in milliseconds, and the responses to the attack. */
 export const probed = (victim: Victim.Victim, attack: string, count: number, what: "metrics" | "probes" = "probes") =>
   Effect.gen(function* () {
-    const flood = yield* Effect.fork(from(victim, attack, count, what))
+    const flood = yield* Effect.forkChild(from(victim, attack, count, what))
     let slowest = 0
-    while (Option.isNone(yield* Fiber.poll(flood))) {
+    while (flood.pollUnsafe() === undefined) {
       const { millis, status } = yield* Victim.probe(victim.program)
       expect(status).toBe(200)
       slowest = Math.max(slowest, millis)
       yield* Effect.sleep("20 millis")
     }
-    return { slowest, answers: yield* flood }
+    return { slowest, answers: yield* Fiber.join(flood) }
   })

@@ -56,8 +56,8 @@ const once = (plane: ControlPlane.ControlPlane, walk: Walk.Walk) =>
     const exchanges = yield* Effect.forEach(walk.steps, (each) => {
       const step = typeof each === "string" ? { line: each } : each
       return Walk.run(session, step).pipe(
-        Effect.timeoutFail({ duration: "1 minute", onTimeout: () => new Endless({ line: step.line }) }),
-        Effect.zipRight(tap.taken)
+        Effect.timeoutOrElse({ duration: "1 minute", orElse: () => Effect.fail(new Endless({ line: step.line })) }),
+        Effect.andThen(tap.taken)
       )
     })
     return yield* recorded(walk, session.namespace, exchanges.flat().filter(isCompared))

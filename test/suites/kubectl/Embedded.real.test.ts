@@ -50,7 +50,7 @@ const onShell = (
         const admin = yield* User.make(directory, { server, ca: undefined, user: "admin" }, ["system:masters"])
         const plane = ControlPlane.make({
           admin,
-          addUser: () => Effect.dieMessage("not supported"),
+          addUser: () => Effect.die(new Error("not supported")),
           processes: [],
           auditLogPath: undefined,
           directory

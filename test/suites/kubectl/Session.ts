@@ -30,11 +30,7 @@ export interface Session {
 export const open = (
   cluster: ControlPlane,
   files: Files
-): Effect.Effect<
-  Session,
-  Effect.Effect.Error<ReturnType<ControlPlane["namespace"]>> | Assets.MissingAsset,
-  Scope.Scope
-> =>
+): Effect.Effect<Session, Effect.Error<ReturnType<ControlPlane["namespace"]>> | Assets.MissingAsset, Scope.Scope> =>
   Effect.gen(function* () {
     const namespace = yield* cluster.namespace("walk")
     const folder = yield* Directory.make
@@ -84,7 +80,7 @@ export const open = (
           Effect.promise(() => {
             process.kill(-child.pid, "SIGKILL")
             return child.exited
-          }).pipe(Effect.zipRight(Effect.sync(child.release)))
+          }).pipe(Effect.andThen(Effect.sync(child.release)))
       )
     return { cluster, namespace, run, watch }
   })

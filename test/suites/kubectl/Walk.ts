@@ -42,8 +42,8 @@ const patienceMillis = 30_000
 const shows = (session: Session.Session, line: string, wanted: RegExp, result: Result): Effect.Effect<Result> =>
   wanted.test(result.stdout)
     ? Effect.succeed(result)
-    : Effect.dieMessage(
-        `${line} did not write ${wanted} at ${session.cluster.url} but\n${result.stdout}${result.stderr}`
+    : Effect.die(
+        new Error(`${line} did not write ${wanted} at ${session.cluster.url} but\n${result.stdout}${result.stderr}`)
       )
 
 /** Runs a command to its end, or to its expected output. */

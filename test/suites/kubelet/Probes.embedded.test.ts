@@ -104,7 +104,7 @@ describe("A program in a pod", () => {
         args: ["-e", listener],
         env: { ...env, HOST: host, PORT: String(port) }
       })
-      const network = yield* Random.nextIntBetween(1, 244)
+      const network = yield* Random.nextIntBetween(1, 244, { halfOpen: true })
       yield* Kubelet.start({ name, directory, network, images: { "registry.test/shell": program } })
       const readinessProbe = { tcpSocket: { port }, periodSeconds: 1 }
       for (const pod of ["one", "other"]) yield* run(scene, pod, { readinessProbe }, { nodeName: name })

@@ -1,6 +1,6 @@
 /** A node and a namespace for each test of the kubelet. */
-import type * as FileSystem from "@effect/platform/FileSystem"
-import { BunContext } from "@effect/platform-bun"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
+
 import * as Client from "@homeostat/runtime/client/Client"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -9,6 +9,7 @@ import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import * as Program from "@homeostat/testkit/kubelet/Program"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, type Scope } from "effect"
+import type * as FileSystem from "effect/FileSystem"
 import * as Managed from "../Managed.ts"
 
 export interface Scene {
@@ -41,7 +42,7 @@ export const onNode = <A, E>(
           const images = { "registry.test/shell": shell }
           const kubelet = yield* Kubelet.start({ name: namespace, directory, images, unpullable: [gone] })
           return yield* body({ cluster, namespace, kubelet, directory })
-        }).pipe(Effect.provide(client), Effect.provide(BunContext.layer))
+        }).pipe(Effect.provide(client), Effect.provide(NodeFileSystem.layer))
       }),
     { controllers: true }
   )

@@ -6,7 +6,7 @@ import * as Result from "@homeostat/runtime/controller/Result"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import { ConfigMap, Event, Lease } from "@homeostat/runtime/resource/BuiltIn"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
-import { Deferred, Effect, Fiber } from "effect"
+import { Clock, Deferred, Effect, Fiber } from "effect"
 import * as Managed from "../Managed.ts"
 import * as HandingOver from "./HandingOver.ts"
 import * as History from "./History.ts"
@@ -43,14 +43,18 @@ describe("When the leader of two managers is stopped,", () => {
 
         const { clock, leap } = VirtualTime.leaping()
         const start = (name: string) =>
-          Effect.withClock(Replica.start(network, namespace, name, { controller: patient(name, go) }), clock)
+          Effect.provideService(
+            Replica.start(network, namespace, name, { controller: patient(name, go) }),
+            Clock.Clock,
+            clock
+          )
         const a = yield* start("a")
         yield* Managed.eventually("a is at work", data, ({ begun }) => begun === "a")
         const b = yield* start("b")
         const seenByB = Effect.sync(() => b.state())
         yield* Managed.eventually("b stands by", seenByB, ({ holder }) => holder === "a")
 
-        const stopping = yield* Effect.fork(a.stop)
+        const stopping = yield* Effect.forkChild(a.stop)
         // The leader renews the Lease while it drains, for longer than the Lease lasts.
         for (let passed = 0; passed < 8000; passed += 400) {
           const { renewTime } = yield* lease

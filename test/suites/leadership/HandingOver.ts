@@ -36,7 +36,7 @@ export const run = (network: Replica.Network, namespace: string, times: number) 
           return candidates.find(({ name, state }) => name === writer && state().leading)
         }),
         (replica) => replica !== undefined
-      ).pipe(Effect.flatMap(Effect.fromNullable))
+      ).pipe(Effect.flatMap(Effect.fromNullishOr))
     const orderly: Array<number> = []
     const believers: Array<string> = []
 

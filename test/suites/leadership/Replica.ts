@@ -22,7 +22,7 @@ import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as Shared from "@homeostat/testkit/Shared"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
-import { Effect, Exit, Layer, Logger, LogLevel, Random, Scope } from "effect"
+import { Effect, Exit, Layer, type LogLevel, Random, References, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 
 /**
@@ -95,12 +95,12 @@ const over = ({ server, transport }: Network, line: Replica["line"]): Layer.Laye
         send: (request) =>
           Transport.abortable(
             request,
-            pass(request).pipe(Effect.zipRight(network.send(request)), Effect.zipLeft(pass(request)))
+            pass(request).pipe(Effect.andThen(network.send(request)), Effect.tap(pass(request)))
           ),
         open: (request) =>
           Transport.abortable(request, pass(request)).pipe(
-            Effect.zipRight(network.open(request)),
-            Effect.map((streaming) => ({ ...streaming, next: Effect.zipLeft(streaming.next, pass(request)) }))
+            Effect.andThen(network.open(request)),
+            Effect.map((streaming) => ({ ...streaming, next: Effect.tap(streaming.next, pass(request)) }))
           )
       })
     })
@@ -120,12 +120,12 @@ export const start = (
   } = {}
 ): Effect.Effect<Replica, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { controller = signing(name), election: durations = steady, logLevel = LogLevel.None, ...settings } = options
+    const { controller = signing(name), election: durations = steady, logLevel = "None", ...settings } = options
     const line: Replica["line"] = { condition: "up" }
     const attempts: Array<Attempt.Attempt> = []
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
     const election = yield* Effect.orDie(
-      LeaderElection.make({ namespace, name: "homeostat", identity: name, ...durations })
+      Effect.fromResult(LeaderElection.make({ namespace, name: "homeostat", identity: name, ...durations }))
     )
     const services = Manager.layer({ namespaces: [namespace], instance: name }).pipe(Layer.provide(over(network, line)))
     const runners = yield* Effect.flatMap(Layer.build(services), (context) =>
@@ -137,7 +137,7 @@ export const start = (
         Effect.provideService(Attempt.Observers, [(attempt) => Effect.sync(() => void attempts.push(attempt))]),
         Effect.provide(context)
       )
-    ).pipe(Scope.extend(scope), Logger.withMinimumLogLevel(logLevel))
+    ).pipe(Scope.provide(scope), Effect.provideService(References.MinimumLogLevel, logLevel))
     return { name, line, runners, attempts, state: election.state, stop: Scope.close(scope, Exit.void) }
   })
 
@@ -171,7 +171,7 @@ export const virtual = <A, E>(name: string, body: Body<A, E>): void =>
         // The clock must also run while the managers stop.
         return time
           .during(Effect.scoped(test))
-          .pipe(Effect.withRandom(Random.make(Seed.current())), time.within, Logger.withMinimumLogLevel(LogLevel.None))
+          .pipe(Random.withSeed(Seed.current()), time.within, Effect.provideService(References.MinimumLogLevel, "None"))
       }),
     120_000
   )

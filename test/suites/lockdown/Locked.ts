@@ -60,7 +60,7 @@ export const lock = (cluster: ControlPlane, strong: User, namespace: string) =>
     const applied = yield* Effect.acquireRelease(cluster.kubectl(["apply", "--validate=strict", "-f", file]), () =>
       Effect.ignore(cluster.kubectl(["delete", "-f", file]))
     )
-    if (applied.exitCode !== 0 || applied.stderr !== "") return yield* Effect.dieMessage(applied.stderr)
+    if (applied.exitCode !== 0 || applied.stderr !== "") return yield* Effect.die(new Error(applied.stderr))
     const unowned = { metadata: { ownerReferences: [] } }
     const refused: { readonly [policy: string]: Asked } = {
       writes: create("v1/configmaps", namespace, { metadata: { name: "probe" } }),

@@ -46,7 +46,7 @@ const account = (cluster: ControlPlane, home: string) =>
 const start = (account: Granted.Account, labelSelector?: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
-    const working = yield* Scope.extend(Granted.start(account, labelSelector), scope)
+    const working = yield* Scope.provide(Granted.start(account, labelSelector), scope)
     yield* Managed.eventually("leadership", Effect.sync(working.leads), (does) => does)
     return { ...working, stop: Scope.close(scope, Exit.void) }
   })
@@ -78,7 +78,7 @@ describe("The manager under the policies", () => {
         const working = yield* start(manager)
         yield* Counted.started(working)
         yield* Effect.all(
-          [Effect.zipRight(WebAppLife.life(webapps), WebAppLife.inheritance(webapps)), BackupLife.life(scene)],
+          [Effect.andThen(WebAppLife.life(webapps), WebAppLife.inheritance(webapps)), BackupLife.life(scene)],
           { concurrency: "unbounded", discard: true }
         )
         yield* WebAppLife.raced(webapps, working)
@@ -87,8 +87,8 @@ describe("The manager under the policies", () => {
         yield* Client.delete(WebApp, webapps.key("back"), { propagation: "Orphan" })
         yield* Managed.eventually(
           "the WebApp is gone",
-          Effect.either(Scene.app(webapps, "back")),
-          ({ _tag }) => _tag === "Left"
+          Effect.result(Scene.app(webapps, "back")),
+          ({ _tag }) => _tag === "Failure"
         )
         yield* Scene.launch(webapps, "back", { image: "registry.test/web:2", replicas: 3 })
         yield* Client.patch(WebApp, webapps.key("back"), Patch.merge({ spec: { replicas: 1 } }))

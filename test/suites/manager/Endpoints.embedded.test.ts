@@ -68,7 +68,7 @@ describe.concurrent("A manager", () => {
       )
       yield* Managed.eventually(
         "failed requests",
-        Effect.zipLeft(
+        Effect.tap(
           refused,
           Effect.map(served.probe("/readyz"), (answer) => expect(ready(answer)).toBe(true))
         ),
@@ -110,19 +110,19 @@ describe.concurrent("A manager", () => {
       const begun = yield* Deferred.make<void>()
       const mayEnd = yield* Deferred.make<void>()
       const slow = controller(() =>
-        Effect.as(Effect.zipRight(Deferred.succeed(begun, undefined), Deferred.await(mayEnd)), Result.done)
+        Effect.as(Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(mayEnd)), Result.done)
       )
       const served = yield* Served.open
       yield* served.start(place.cluster.admin, [slow], { namespaces: [place.namespace] })
       yield* Chore.create(place, "slow")
       yield* Deferred.await(begun)
       yield* Served.until(served, "/readyz", "ready", ready)
-      const stopping = yield* Effect.fork(served.stop)
+      const stopping = yield* Effect.forkChild(served.stop)
       const { body } = yield* Served.until(served, "/readyz", "not ready", (answer) => !ready(answer))
       expect(body).toContain("[-]shutdown failed: the process is shutting down\n")
       expect((yield* served.probe("/healthz")).status).toBe(200)
       expect(yield* served.metrics).toContain('controller_runtime_active_workers{controller="chores"} 1\n')
-      expect(yield* Fiber.poll(stopping)).toMatchObject({ _tag: "None" })
+      expect(stopping.pollUnsafe()).toBeUndefined()
       yield* Deferred.succeed(mayEnd, undefined)
       yield* Fiber.join(stopping)
     })
@@ -131,7 +131,7 @@ describe.concurrent("A manager", () => {
 
 /** How long the server keeps a connection open that sends `first`, and then `drip` every second. */
 const lasts = (port: number, first: string, drip: string): Effect.Effect<number> =>
-  Effect.async<number>((resume) => {
+  Effect.callback<number>((resume) => {
     const began = performance.now()
     let timer: Timer | undefined
     const opened = Bun.connect({

@@ -4,7 +4,7 @@ import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
-import { Effect, Either, Schedule } from "effect"
+import { Effect, Result as EffectResult, Schedule } from "effect"
 import * as Chore from "../runtime/Chore.ts"
 import type * as Served from "./Served.ts"
 
@@ -39,7 +39,7 @@ export const controller: Controller.Controller<Manager.Runtime> = Controller.mak
 
 /** A leader election in the namespace of the test. */
 export const election = ({ namespace }: Chore.Place) =>
-  Either.getOrThrow(LeaderElection.make({ namespace, name: "chores", identity: crypto.randomUUID() }))
+  EffectResult.getOrThrow(LeaderElection.make({ namespace, name: "chores", identity: crypto.randomUUID() }))
 
 /** Starts a replica of the manager. */
 export const start = (place: Chore.Place, served: Served.Served) =>

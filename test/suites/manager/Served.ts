@@ -8,7 +8,7 @@ import * as Health from "@homeostat/runtime/manager/Health"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as MetricsPage from "@homeostat/runtime/manager/MetricsPage"
 import type { User } from "@homeostat/testkit/envtest/User"
-import { Context, Effect, Exit, Layer, Logger, LogLevel, Scope } from "effect"
+import { Context, Effect, Exit, Layer, References, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
@@ -65,11 +65,11 @@ export const open: Effect.Effect<Served, Endpoints.BindFailed, Scope.Scope> = Ef
         const services = yield* Layer.build(
           Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport))
         )
-        return yield* Effect.zipRight(
+        return yield* Effect.andThen(
           MetricsPage.serve([MetricsText.format, OpenMetrics.format]),
           Manager.start(controllers, settings)
         ).pipe(Effect.provide(services))
-      }).pipe(Effect.provide(ports), Scope.extend(life), Logger.withMinimumLogLevel(LogLevel.None)),
+      }).pipe(Effect.provide(ports), Scope.provide(life), Effect.provideService(References.MinimumLogLevel, "None")),
     stop: Scope.close(life, Exit.void)
   }
 })

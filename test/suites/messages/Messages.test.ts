@@ -5,8 +5,7 @@ import { describe, expect } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { FileSystem } from "@effect/platform/FileSystem"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import { backup, understood } from "@homeostat/backup/run/Backups.fixture"
 import * as RunStatus from "@homeostat/backup/run/RunStatus"
 import * as Summary from "@homeostat/backup/run/Summary"
@@ -46,7 +45,9 @@ import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as LogLevels from "@homeostat/runtime/telemetry/LogLevels"
 import * as Kubeconfig from "@homeostat/testkit/envtest/Kubeconfig"
 import { effect } from "@homeostat/testkit/Test"
-import { Chunk, Deferred, Effect, Either, Fiber, Layer, Schema, type Scope, TestClock } from "effect"
+import { Deferred, Effect, Result as EffectResult, Fiber, Layer, Schema, type Scope } from "effect"
+import type { FileSystem } from "effect/FileSystem"
+import { TestClock } from "effect/testing"
 import { program } from "../../../controllers/main.ts"
 
 const environment = {}
@@ -54,16 +55,16 @@ const verbs: ReadonlyArray<Verb.Verb<unknown, FileSystem>> = [Run.verb(program),
 
 /** The text that a command line prints or fails with. */
 const commandLine = (...args: ReadonlyArray<string>): Effect.Effect<string> =>
-  Either.match(Verb.select(program, verbs, args, 100), {
-    onLeft: ({ message }) => Effect.succeed(message),
-    onRight: (request) =>
+  EffectResult.match(Verb.select(program, verbs, args, 100), {
+    onFailure: ({ message }) => Effect.succeed(message),
+    onSuccess: (request) =>
       request._tag === "Print"
         ? Effect.succeed(request.text)
         : request.verb.run({ program: program.name, args: request.args, environment }).pipe(
             Effect.flip,
             Effect.map((error) => (error instanceof Error ? error.message : String(error))),
-            Effect.provide(BunFileSystem.layer),
-            Effect.orDieWith(() => new Error("the command succeeded"))
+            Effect.provide(NodeFileSystem.layer),
+            Effect.catch(() => Effect.die(new Error("the command succeeded")))
           )
   })
 
@@ -149,7 +150,7 @@ const applied = logged(() =>
   Effect.gen(function* () {
     const server = yield* Cluster.make()
     const client = Layer.provide(Client.layer(), server.transport)
-    const installing = yield* Effect.fork(Effect.provide(Crds.install([kind({})]), client))
+    const installing = yield* Effect.forkChild(Effect.provide(Crds.install([kind({})]), client))
     yield* settle
     server.change(CustomResourceDefinition, "widgets.example.com", {
       status: { conditions: [{ type: "Established", status: "True" }] }
@@ -164,19 +165,19 @@ const temporary = Effect.acquireRelease(
   (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
 )
 
-const badCertificate = logged(() =>
+const badCertificate = logged((lines) =>
   Effect.gen(function* () {
     const dir = yield* temporary
     const { certificate, key } = SelfSigned.make(["a"], Date.now())
     writeFileSync(join(dir, "tls.crt"), certificate)
     writeFileSync(join(dir, "tls.key"), key)
-    const source = yield* Effect.provide(Certificate.ofDir(dir), BunFileSystem.layer)
+    const source = yield* Effect.provide(Certificate.ofDir(dir), NodeFileSystem.layer)
     writeFileSync(join(dir, "tls.crt"), "rubbish")
-    const watching = yield* Effect.fork(source.after(source.first))
+    const watching = yield* Effect.forkChild(source.after(source.first))
     // The source logs an invalid certificate only at the second look, because the files of a Secret may change one after the other.
-    for (let look = 0; look < 3; look++) {
+    while (!lines.some((line) => line.includes("Invalid certificate"))) {
       yield* TestClock.adjust(Certificate.lookEvery)
-      while (Chunk.isEmpty(yield* TestClock.sleeps())) yield* Effect.promise(() => Bun.sleep(1))
+      yield* Effect.promise(() => Bun.sleep(1))
     }
     yield* Fiber.interrupt(watching)
   })
@@ -193,7 +194,7 @@ const crashed = logged(() =>
           identity: "me",
           lease: { namespace: "default", name: "test" },
           state: () => ({ leading: false, holder: undefined }),
-          run: () => Effect.zipRight(Deferred.await(begin), Effect.dieMessage("boom"))
+          run: () => Effect.andThen(Deferred.await(begin), Effect.die(new Error("boom")))
         }
       }),
       services
@@ -253,7 +254,7 @@ const started = Effect.gen(function* () {
   const verb = Run.verb({ ...program, logger: () => capture(lines) })
   const running = yield* verb
     .run({ program: program.name, args: [`--kubeconfig=${path}`, ...ports], environment })
-    .pipe(Effect.provide(BunFileSystem.layer), Effect.fork)
+    .pipe(Effect.provide(NodeFileSystem.layer), Effect.forkChild)
   while (!lines.join().includes("https://127.0.0.1:1 (from")) yield* Effect.promise(() => Bun.sleep(5))
   yield* Fiber.interrupt(running)
   return lines.join("\n")
@@ -276,7 +277,8 @@ const scheduled = Effect.sync(() => {
   return Summary.of(of, RunStatus.draft(of), { ...facts, next: 0, now: 0 }).status.message ?? ""
 })
 
-const mistake = (problem: Either.Either<unknown, string>) => Effect.succeed(Either.getOrThrow(Either.flip(problem)))
+const mistake = (problem: EffectResult.Result<unknown, string>) =>
+  Effect.succeed(EffectResult.getOrThrow(EffectResult.flip(problem)))
 
 const rows: ReadonlyArray<
   readonly [was: string, now: Effect.Effect<string, unknown, Scope.Scope>, ...parts: ReadonlyArray<string>]

@@ -22,5 +22,5 @@ const dialogues = Dialogues.recorded(openapi)
 export const documents: Recorded = {
   ...dialogues,
   record: (cluster) =>
-    cluster.install(webApps).pipe(Effect.zipRight(published(cluster)), Effect.zipRight(dialogues.record(cluster)))
+    cluster.install(webApps).pipe(Effect.andThen(published(cluster)), Effect.andThen(dialogues.record(cluster)))
 }

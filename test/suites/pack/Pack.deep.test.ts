@@ -123,6 +123,30 @@ describe("A project outside of this repository", () => {
   )
 
   live(
+    "ends with the sentence of the page at its first import if it has Effect 3",
+    () =>
+      Effect.gen(function* () {
+        const project = yield* Project.project
+        const folder = join(project, "effect3")
+        yield* Effect.acquireRelease(Project.run(project, "mkdir effect3 && cp *.ts effect3"), () =>
+          Effect.promise(() => rm(folder, { recursive: true }))
+        )
+        const manifest = yield* Effect.promise(() => Bun.file(join(project, "package.json")).text())
+        const changed = manifest.replace(/"effect": ".*"/, '"effect": "3.22.4"').replaceAll("file:", "file:../")
+        yield* Effect.promise(() => Bun.write(join(folder, "package.json"), changed))
+        yield* Project.run(folder, "bun install")
+        const page = yield* Effect.promise(() => Bun.file(join(root, Project.page)).text())
+        const shown = Markdown.blocks(page).find(({ text }) => text.startsWith("error:"))?.text ?? ""
+        const sentence = /'(#.*)'(?= from)/.exec(shown)?.[1] ?? "no sentence on the page"
+        for (const command of ["bun main.ts run", "bun test ./controller.spec.ts", "bun build --target=bun main.ts"]) {
+          const { message } = yield* Effect.flip(Project.run(folder, command))
+          expect([command, message]).toEqual([command, expect.stringContaining(sentence)])
+        }
+      }),
+    120_000
+  )
+
+  live(
     "type-checks all declarations and the examples of the READMEs",
     () =>
       Effect.gen(function* () {

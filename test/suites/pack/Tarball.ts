@@ -6,6 +6,8 @@ export interface Manifest {
   readonly name: string
   readonly dependencies: { readonly [name: string]: string }
   readonly peerDependencies: { readonly [name: string]: string }
+  /** The targets of imports that begin with `#`. */
+  readonly imports?: { readonly [specifier: string]: string }
 }
 
 export interface Tarball {
@@ -57,7 +59,8 @@ export const dangling = ({ files, manifest }: Tarball): ReadonlyArray<string> =>
     .filter(([file]) => file.endsWith(".ts"))
     .flatMap(([file, text]) =>
       importsOf(file, text)
-        .filter((specifier) => {
+        .filter((written) => {
+          const specifier = manifest.imports?.[written] ?? written
           if (/^(node|bun):/.test(specifier)) return false
           if (!specifier.startsWith(".")) return !known.has(nameOf(specifier))
           const target = join(file, "..", specifier)

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import type { Json } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import { FastCheck } from "effect"
+import * as FastCheck from "fast-check"
 
 const json: FastCheck.Arbitrary<Json> = FastCheck.jsonValue({ maxDepth: 4 }).map((value) =>
   JSON.parse(JSON.stringify(value))

@@ -132,7 +132,7 @@ describe("homeostat plan", () => {
       yield* Scene.createApp(namespace)
       const reader = yield* cluster.addUser({ name: "reader" })
       const role = (name: string, rules: NonNullable<ClusterRole["rules"]>) =>
-        Effect.zipRight(
+        Effect.andThen(
           Client.create(ClusterRole, { metadata: { name }, rules }),
           Client.create(ClusterRoleBinding, {
             metadata: { name },

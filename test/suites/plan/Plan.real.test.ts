@@ -17,7 +17,7 @@ import * as Simulation from "@homeostat/testkit/Simulation"
 import { controller } from "@homeostat/webapp"
 import { adoptAnnotation } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Layer, Logger, LogLevel } from "effect"
+import { Effect, Layer, References } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Audit from "../rbac/Audit.ts"
 import * as Recorded from "./Recorded.ts"
@@ -62,7 +62,7 @@ Shared.real(
         yield* Manager.launch([controller], { namespaces: [namespace] }).pipe(Effect.provide(recorded.transport))
         yield* Effect.sleep("3 seconds")
         return recorded.writes
-      }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
+      }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
 
       const step = (count: number, change: Effect.Effect<unknown, unknown, Client.Client>) =>
         Effect.gen(function* () {

@@ -28,7 +28,7 @@ type KindOf = (target: Target.Target) => string
 export const through = (transport: Layer.Layer<Transport>, kindOf: KindOf, stateOf: StateOf): Recorded => {
   const writes: Array<Write.Write> = []
   const requests: Array<string> = []
-  const record = (next: Transport["Type"]) => (request: Request) =>
+  const record = (next: Transport["Service"]) => (request: Request) =>
     Effect.gen(function* () {
       const path = Target.of(request)
       if (request.method === "GET" || path === undefined) return yield* next.send(request)

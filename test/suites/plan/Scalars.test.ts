@@ -2,7 +2,7 @@
 import { expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as ManifestFiles from "@homeostat/runtime/command/ManifestFiles"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
@@ -17,5 +17,5 @@ live("A file has the numbers, booleans and merged fields that kubectl reads", ()
     const values: unknown = Reflect.get(object ?? {}, "values")
     const read = Array.isArray(values) ? Scalars.scalars.map(([text], index) => [text, values[index]]) : []
     expect(read).toEqual(Scalars.scalars.map((each) => [...each]))
-  }).pipe(Effect.provide(BunFileSystem.layer))
+  }).pipe(Effect.provide(NodeFileSystem.layer))
 )

@@ -18,7 +18,7 @@ import * as Simulation from "@homeostat/testkit/Simulation"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { controller as webapp } from "@homeostat/webapp"
-import { Effect, Exit, Layer, Logger, LogLevel, Random, Scope } from "effect"
+import { Effect, Exit, Layer, Random, References, Scope } from "effect"
 import * as Stories from "../explore/Stories.ts"
 import * as Recorded from "./Recorded.ts"
 import * as WebAppStory from "./WebAppStory.ts"
@@ -33,7 +33,9 @@ const momentAfter = (story: Story, index: number): Effect.Effect<WebAppStory.Mom
         Effect.orDie(Effect.provide(Effect.scoped(effect ?? Effect.void), cluster.client))
       yield* act(story.before)
       const scope = yield* Scope.make()
-      const manager = story.manager({ instance: "before" }).pipe(Effect.provide(cluster.transport), Scope.extend(scope))
+      const manager = story
+        .manager({ instance: "before" })
+        .pipe(Effect.provide(cluster.transport), Scope.provide(scope))
       yield* Effect.forkIn(manager, scope)
       for (const step of story.steps.slice(0, index)) {
         yield* act(step.act)
@@ -43,8 +45,8 @@ const momentAfter = (story: Story, index: number): Effect.Effect<WebAppStory.Mom
       yield* time.during(Scope.close(scope, Exit.void))
       yield* act(story.steps[index]?.act)
       yield* time.pass("10 seconds")
-      return { saved: cluster.server.saved(), at: time.clock.unsafeCurrentTimeMillis(), actions: [] }
-    }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(1)), Logger.withMinimumLogLevel(LogLevel.None))
+      return { saved: cluster.server.saved(), at: time.clock.currentTimeMillisUnsafe(), actions: [] }
+    }).pipe(Effect.scoped, time.within, Random.withSeed(1), Effect.provideService(References.MinimumLogLevel, "None"))
   })
 
 const planned = (controllers: ReadonlyArray<Controller<Manager.Runtime>>, moment: WebAppStory.Moment) =>

@@ -9,7 +9,7 @@ import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { adoptAnnotation } from "@homeostat/webapp/children"
 import { controller } from "@homeostat/webapp/controller"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Exit, Logger, LogLevel, Random, Scope } from "effect"
+import { Effect, Exit, Random, References, Scope } from "effect"
 
 /** The state of a cluster, and its time in epoch milliseconds. */
 export interface Moment {
@@ -29,7 +29,7 @@ const older: Crd.Crd = JSON.parse(
 )
 
 const choose = <A>(items: readonly [A, ...ReadonlyArray<A>]): Effect.Effect<A> =>
-  Effect.map(Random.nextIntBetween(0, items.length), (index) => items[index] ?? items[0])
+  Effect.map(Random.nextIntBetween(0, items.length, { halfOpen: true }), (index) => items[index] ?? items[0])
 
 const chance = (share: number): Effect.Effect<boolean> => Effect.map(Random.next, (found) => found < share)
 
@@ -42,9 +42,9 @@ const specs = Effect.gen(function* () {
   ]
   return {
     image: yield* choose(["nginx:1.27", "nginx:1.28", "registry.test/team/app:2"]),
-    ...((yield* chance(0.7)) && { replicas: yield* Random.nextIntBetween(1, 5) }),
+    ...((yield* chance(0.7)) && { replicas: yield* Random.nextIntBetween(1, 5, { halfOpen: true }) }),
     ...((yield* chance(0.5)) && { port: yield* choose([80, 8080, 9090]) }),
-    ...((yield* chance(0.4)) && { env: env.slice(0, yield* Random.nextIntBetween(1, 3)) }),
+    ...((yield* chance(0.4)) && { env: env.slice(0, yield* Random.nextIntBetween(1, 3, { halfOpen: true })) }),
     ...((yield* chance(0.3)) && { resources: amounts })
   }
 })
@@ -74,7 +74,7 @@ const changes: { readonly [name: string]: (name: string) => Action } = {
   "Deployment deleted": (name) => Client.delete(Deployment, key(name)),
   "Deployment orphaned": (name) => Client.delete(Deployment, key(name), { propagation: "Orphan" }),
   "Service deleted": (name) => Client.delete(Service, key(name)),
-  "Service replaced": (name) => Effect.zipRight(Client.delete(Service, key(name)), foreignService(name, undefined)),
+  "Service replaced": (name) => Effect.andThen(Client.delete(Service, key(name)), foreignService(name, undefined)),
   "status removed": (name) =>
     Client.status.patch(WebApp, key(name), Patch.merge({ status: { conditions: null, phase: null } })),
   "foreign condition": (name) =>
@@ -104,19 +104,19 @@ const changes: { readonly [name: string]: (name: string) => Action } = {
       spec: { scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name }, minReplicas: 1, maxReplicas: 5 }
     }),
   "old finalizer and deleted": (name) =>
-    Effect.zipRight(
+    Effect.andThen(
       patch(WebApp, name, { metadata: { finalizers: ["apps.kubedojo.io/finalizer"] } }),
       Client.delete(WebApp, key(name))
     ),
   "other finalizer and deleted": (name) =>
-    Effect.zipRight(
+    Effect.andThen(
       patch(WebApp, name, { metadata: { finalizers: ["example.com/other"] } }),
       Client.delete(WebApp, key(name))
     ),
   deleted: (name) => Client.delete(WebApp, key(name)),
   "deleted without its children": (name) => Client.delete(WebApp, key(name), { propagation: "Orphan" }),
   "created again with its children": (name) =>
-    Effect.zipRight(
+    Effect.andThen(
       Client.delete(WebApp, key(name), { propagation: "Orphan" }),
       Effect.delay(Client.create(WebApp, { metadata: key(name), spec: { image: "nginx:1.30" } }), "5 seconds")
     )
@@ -172,7 +172,7 @@ const managed = (cluster: EmbeddedCluster.EmbeddedCluster, time: VirtualTime.Vir
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     yield* Effect.forkIn(
-      Manager.launch([controller]).pipe(Effect.provide(cluster.transport), Scope.extend(scope)),
+      Manager.launch([controller]).pipe(Effect.provide(cluster.transport), Scope.provide(scope)),
       scope
     )
     yield* time.pass("1 minute")
@@ -193,17 +193,20 @@ export const run = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
         })
       const create = (name: string) =>
         Effect.flatMap(specs, (spec) => act(`${name}: created`, Client.create(WebApp, { metadata: key(name), spec })))
-      const names = Array.from({ length: yield* Random.nextIntBetween(0, 4) }, (_, index) => `old-${index}`)
+      const names = Array.from(
+        { length: yield* Random.nextIntBetween(0, 4, { halfOpen: true }) },
+        (_, index) => `old-${index}`
+      )
       yield* Effect.forEach(names, create)
       if (names.length > 0) yield* managed(cluster, time)
       for (const name of names) {
-        for (let left = yield* Random.nextIntBetween(0, 4); left > 0; left--) {
+        for (let left = yield* Random.nextIntBetween(0, 4, { halfOpen: true }); left > 0; left--) {
           const [text, change] = yield* pick(changes)
           yield* time.during(act(`${name}: ${text}`, change?.(name)))
           if (yield* chance(0.5)) yield* time.pass("20 seconds")
         }
       }
-      for (let index = yield* Random.nextIntBetween(0, 3); index > 0; index--) {
+      for (let index = yield* Random.nextIntBetween(0, 3, { halfOpen: true }); index > 0; index--) {
         const name = `new-${index}`
         const [text, squat] = yield* pick(squatters)
         yield* act(`${name}: ${text}`, squat?.(name))
@@ -211,13 +214,18 @@ export const run = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
       }
       const moment = (what: string): Moment => ({
         saved: cluster.server.saved(),
-        at: time.clock.unsafeCurrentTimeMillis(),
+        at: time.clock.currentTimeMillisUnsafe(),
         actions: [...actions, what]
       })
       const first = moment("at once")
       yield* time.pass("1 minute")
       return [first, moment("a minute later")]
-    }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(seed)), Logger.withMinimumLogLevel(LogLevel.None))
+    }).pipe(
+      Effect.scoped,
+      time.within,
+      Random.withSeed(seed),
+      Effect.provideService(References.MinimumLogLevel, "None")
+    )
   })
 
 /** Starts a cluster from a moment. Only the program of the test runs in it. */
@@ -231,7 +239,7 @@ export const frozen = <A, E>(
       Effect.flatMap((cluster) => course(cluster, time)),
       Effect.scoped,
       time.within,
-      Effect.withRandom(Random.make(7)),
-      Logger.withMinimumLogLevel(LogLevel.None)
+      Random.withSeed(7),
+      Effect.provideService(References.MinimumLogLevel, "None")
     )
   })

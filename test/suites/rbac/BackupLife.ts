@@ -70,7 +70,7 @@ export const life = (scene: Scene.Scene) =>
     yield* Client.delete(Backup, scene.key("shop"))
     yield* Managed.eventually(
       "the end of the Backup and its snapshots",
-      Effect.either(Client.get(Backup, scene.key("shop"))),
-      ({ _tag }) => _tag === "Left"
+      Effect.result(Client.get(Backup, scene.key("shop"))),
+      ({ _tag }) => _tag === "Failure"
     )
   })

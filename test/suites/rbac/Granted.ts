@@ -12,7 +12,7 @@ import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { controller } from "@homeostat/webapp"
-import { Effect, Either, Layer, type Scope } from "effect"
+import { Effect, Latch, Layer, Result, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
@@ -81,7 +81,7 @@ export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
         body: object,
         contentType: "application/apply-patch+yaml"
       })
-      if (applied.status >= 300) return yield* Effect.dieMessage(applied.body)
+      if (applied.status >= 300) return yield* Effect.die(new Error(applied.body))
     }
     yield* Managed.eventually(
       "the applied permissions",
@@ -103,7 +103,7 @@ const less =
 
 /** A manager of an account. */
 export interface Working {
-  readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
+  readonly runners: Effect.Success<ReturnType<typeof Manager.start>>
   readonly attempts: ReadonlyArray<Attempt.Attempt>
   /** The warnings and errors of the log. */
   readonly warnings: ReadonlyArray<string>
@@ -121,7 +121,7 @@ export const start = (
 ): Effect.Effect<Working, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { attempts, observed, warnings } = Counted.recorder()
-    const hearing = yield* Effect.makeLatch(true)
+    const hearing = yield* Latch.make(true)
     let unheard: ReadonlyArray<string> = []
     const isUnheard = (request: Request) => unheard.some((plural) => request.path.includes(`/${plural}?`))
     const deaf = Layer.effect(
@@ -137,7 +137,7 @@ export const start = (
     )
     const identity = LeaderElection.identityOf("test")
     const election =
-      settings.lease === undefined ? undefined : Either.getOrThrow(LeaderElection.make({ ...settings.lease, identity }))
+      settings.lease === undefined ? undefined : Result.getOrThrow(LeaderElection.make({ ...settings.lease, identity }))
     const services = Manager.layer({ namespaces: settings.namespaces, instance: "test" }).pipe(
       Layer.provide(Layer.provide(deaf, Transport.layer(Counted.clusterOf(user))))
     )

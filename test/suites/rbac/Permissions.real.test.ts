@@ -52,11 +52,11 @@ const real = <A, E>(
 const start = (account: Granted.Account, labelSelector?: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
-    const working = yield* Scope.extend(Granted.start(account, labelSelector), scope)
+    const working = yield* Scope.provide(Granted.start(account, labelSelector), scope)
     return { ...working, stop: Scope.close(scope, Exit.void) }
   })
 
-type Started = Effect.Effect.Success<ReturnType<typeof start>>
+type Started = Effect.Success<ReturnType<typeof start>>
 
 const leads = ({ leads }: Started) => Managed.eventually("leadership", Effect.sync(leads), (does) => does)
 
@@ -91,7 +91,7 @@ const work = (
     yield* leads(first)
     yield* Counted.started(first)
     const second = yield* start(account)
-    const lives = scenes.map((scene) => Effect.zipRight(WebAppLife.life(scene), WebAppLife.inheritance(scene)))
+    const lives = scenes.map((scene) => Effect.andThen(WebAppLife.life(scene), WebAppLife.inheritance(scene)))
     yield* Effect.all([...lives, also], { concurrency: "unbounded", discard: true })
     for (const scene of scenes) yield* WebAppLife.raced(scene, first)
 
@@ -168,9 +168,9 @@ describe("The manager with all its controllers and exactly the rules of deploy/r
         const installed = [...(yield* rulesOf("cluster/manager.yaml")), ...(yield* rulesOf("leader-election.yaml"))]
         // `deploy/Generated.test.ts` shows that the files have no other rules.
         expect(permissionsOf(installed)).toEqual(expect.arrayContaining([...permissionsOf(rules)]))
-        const also = Effect.zipRight(BackupLife.life(scene), scraped(account, home))
+        const also = Effect.andThen(BackupLife.life(scene), scraped(account, home))
         yield* work(account, [Scene.of(cluster, namespace)], also).pipe(
-          Effect.zipRight(slice(account, scene)),
+          Effect.andThen(slice(account, scene)),
           Effect.provideService(Settings.Settings, Backups.quick)
         )
         yield* check(account)

@@ -38,16 +38,16 @@ const companions = (scene: Scene.Scene) =>
     const key = scene.key("scaled")
     const change = (spec: object) => Client.patch(WebApp, key, Patch.merge({ spec }))
     const all = Effect.all([
-      Effect.either(Client.get(HorizontalPodAutoscaler, key)),
-      Effect.either(Client.get(PodDisruptionBudget, key)),
-      Effect.either(Client.get(NetworkPolicy, key))
+      Effect.result(Client.get(HorizontalPodAutoscaler, key)),
+      Effect.result(Client.get(PodDisruptionBudget, key)),
+      Effect.result(Client.get(NetworkPolicy, key))
     ])
     yield* Scene.launch(scene, "scaled", {
       image: "registry.test/web:1",
       autoscaling: { max: 3 },
       networkPolicy: { allowFrom: [] }
     })
-    yield* Managed.eventually("they exist", all, (found) => found.every(({ _tag }) => _tag === "Right"))
+    yield* Managed.eventually("they exist", all, (found) => found.every(({ _tag }) => _tag === "Success"))
     yield* change({ autoscaling: { max: 4 }, disruptionBudget: { maxUnavailable: 2 }, port: 9090 })
     yield* change({ networkPolicy: { allowFrom: [{ podLabels: {} }] } })
     yield* Managed.eventually(
@@ -63,7 +63,7 @@ const companions = (scene: Scene.Scene) =>
         policy.spec?.ingress?.[0]?.ports?.[0]?.port === 9090
     )
     yield* change({ autoscaling: null, disruptionBudget: { maxUnavailable: null, none: {} }, networkPolicy: null })
-    yield* Managed.eventually("they are gone", all, (found) => found.every(({ _tag }) => _tag === "Left"))
+    yield* Managed.eventually("they are gone", all, (found) => found.every(({ _tag }) => _tag === "Failure"))
   })
 
 /** A job runs before the pods, and goes with the field. */
@@ -136,9 +136,9 @@ const exposure = (scene: Scene.Scene) =>
     yield* expose({ gateway: { name: "public" } })
     // The manager looks for a new kind every 30 to 45 seconds.
     yield* Managed.eventually("an HTTPRoute", Client.get(HTTPRoute, key), () => true, "90 seconds")
-    yield* Managed.eventually("no Ingress", Effect.merge(Client.get(Ingress, key)), isGone)
+    yield* Managed.eventually("no Ingress", Effect.catch(Client.get(Ingress, key), Effect.succeed), isGone)
     yield* expose(null)
-    yield* Managed.eventually("no HTTPRoute", Effect.merge(Client.get(HTTPRoute, key)), isGone)
+    yield* Managed.eventually("no HTTPRoute", Effect.catch(Client.get(HTTPRoute, key), Effect.succeed), isGone)
   })
 
 /** An adopted Service, and a WebApp with the finalizer of an older controller. */

@@ -21,7 +21,7 @@ export interface Example {
 const modules: { readonly [module: string]: RegExp } = {
   "@homeostat/observability": /^(Logs|MetricsText|OpenMetrics|Traces)$/,
   "bun:test": /^expect$/,
-  effect: /^(Clock|Duration|Effect|Either|Layer|LogLevel|Logger|Option|Schedule|Schema)$/,
+  effect: /^(Clock|Duration|Effect|Layer|LogLevel|Logger|Option|Schedule|Schema)$/,
   "@homeostat/testkit/Eventually": /^(eventually|stays)$/,
   "./Site.ts": /^Site$/
 }
@@ -33,9 +33,11 @@ const importsOf = (body: string): string => {
     Object.entries(modules).find(([, pattern]) => pattern.test(name))?.[0] ?? "@homeostat/runtime"
   const known = [...names].filter((name) => moduleOf(name) !== "@homeostat/runtime" || runtime.has(name))
   const imports = known.map((name) => `import { ${name} } from "${moduleOf(name)}"`)
-  return [...imports, ...(names.has("Faults") ? ['import * as Faults from "@homeostat/testkit/Faults"'] : [])].join(
-    "\n"
-  )
+  const others = {
+    EffectResult: 'import { Result as EffectResult } from "effect"',
+    Faults: 'import * as Faults from "@homeostat/testkit/Faults"'
+  }
+  return [...imports, ...Object.entries(others).flatMap(([name, line]) => (names.has(name) ? [line] : []))].join("\n")
 }
 
 const runtime = new Set(Object.keys(await import("@homeostat/runtime")))

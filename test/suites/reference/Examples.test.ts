@@ -11,7 +11,8 @@ import * as BuiltIn from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Harness from "@homeostat/testkit/Harness"
 import { effect } from "@homeostat/testkit/Test"
-import { Cause, Deferred, Effect, Exit, TestClock } from "effect"
+import { Cause, Deferred, Effect, Exit } from "effect"
+import { TestClock } from "effect/testing"
 import { functions } from "../../../docs/generate/Api.ts"
 import * as Example from "./Example.ts"
 import { Site } from "./Site.ts"
@@ -68,7 +69,7 @@ describe("The example runs in a reconcile:", () => {
           Effect.gen(function* () {
             yield* objects
             yield* Effect.provide(Manager.launch([controller]), transport)
-            return yield* Effect.zipRight(TestClock.adjust("10 seconds"), Deferred.await(exit))
+            return yield* Effect.andThen(TestClock.adjust("10 seconds"), Deferred.await(exit))
           })
         )
         expect(Exit.isSuccess(ended) ? "" : Cause.pretty(ended.cause)).toBe("")

@@ -1,6 +1,7 @@
 /** The kind of the examples in the reference. */
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 export const Site = CustomResource.make({
@@ -8,12 +9,12 @@ export const Site = CustomResource.make({
   version: "v1",
   kind: "Site",
   spec: Schema.Struct({
-    replicas: Schema.optionalWith(Schema.Int, { default: () => 1 }),
-    host: Schema.optionalWith(Schema.String, { exact: true })
+    replicas: Schema.Int.pipe(Schema.withDecodingDefaultType(Effect.succeed(1))),
+    host: Schema.optionalKey(Schema.String)
   }),
   status: Schema.Struct({
-    url: Schema.optionalWith(Schema.String, { exact: true }),
-    conditions: Schema.optionalWith(Condition.list, { exact: true })
+    url: Schema.optionalKey(Schema.String),
+    conditions: Schema.optionalKey(Condition.list)
   })
 })
 

@@ -36,7 +36,7 @@ describe("homeostat replay", () => {
           (yield* run("replay", "-o", "json")).stdout
         )
         const created = listed.recordings.at(-1)
-        if (created === undefined) return yield* Effect.dieMessage("there is no recording")
+        if (created === undefined) return yield* Effect.die(new Error("there is no recording"))
         expect(created).toMatchObject({
           controller: "webapp",
           kind: "WebApp",

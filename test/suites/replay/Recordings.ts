@@ -10,7 +10,7 @@ import * as Replay from "@homeostat/runtime/replay/Replay"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import type { Story } from "@homeostat/testkit/explore/Story"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
-import { Context, Effect, Layer, Logger, LogLevel, Random } from "effect"
+import { Context, Effect, Layer, Random, References } from "effect"
 
 /** Returns the document after a round trip through JSON. */
 export const filed = (document: Document.Document): Document.Document => {
@@ -46,7 +46,7 @@ export const ofStory = (story: Story): Effect.Effect<ReadonlyArray<Document.Docu
         yield* time.pass(step.passes ?? 0)
       }
       return recordings
-    }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(1)), Logger.withMinimumLogLevel(LogLevel.None))
+    }).pipe(Effect.scoped, time.within, Random.withSeed(1), Effect.provideService(References.MinimumLogLevel, "None"))
   })
 
 /** The services of the shipped controllers, with their memory of earlier attempts. */

@@ -20,7 +20,7 @@ import * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
 import { live } from "@homeostat/testkit/Test"
 import { Clock, Duration, Effect, Option, Random } from "effect"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import { Chore } from "../runtime/Chore.ts"
 import * as Recordings from "./Recordings.ts"
 
@@ -65,7 +65,7 @@ const recordings = (
 
 const replay = (document: Document, reconcile: Reconcile) => Recordings.replayed([controllerOf(reconcile)], document)
 
-type Act = (chore: Chore) => Effect.Effect<unknown, unknown, Effect.Effect.Context<ReturnType<Reconcile>>>
+type Act = (chore: Chore) => Effect.Effect<unknown, unknown, Effect.Services<ReturnType<Reconcile>>>
 
 const sequence =
   (...acts: ReadonlyArray<Act>): Reconcile =>
@@ -109,7 +109,7 @@ describe("An attempt that failed", () => {
   live("fails in its replay with the same error, after the same reads and writes", () =>
     Effect.gen(function* () {
       const [document, second] = yield* recordings(failing)
-      if (document === undefined || second === undefined) return yield* Effect.dieMessage("no retry was recorded")
+      if (document === undefined || second === undefined) return yield* Effect.die(new Error("no retry was recorded"))
       for (const each of [document, second]) {
         expect(each.ending).toMatchObject({ outcome: "Failed", error: "NotFound" })
         const report = yield* replay(each, failing)
@@ -172,7 +172,7 @@ describe("An attempt that failed", () => {
     Effect.gen(function* () {
       const one: Act = (chore) => Owned.apply(chore, BuiltIn.ConfigMap, { metadata: { name: "one" } })
       const two: Act = (chore) => Owned.apply(chore, BuiltIn.ConfigMap, { metadata: { name: "two" } })
-      const late: Act = (chore) => Effect.zipRight(Effect.sleep("1 second"), two(chore))
+      const late: Act = (chore) => Effect.andThen(Effect.sleep("1 second"), two(chore))
       const path = (name: string) => expect.stringContaining(`/configmaps/${name}?`)
       const moved = { difference: "moved", path: path("one"), after: path("two") }
       const cases: ReadonlyArray<readonly [recorded: Reconcile, now: Reconcile, differences: ReadonlyArray<object>]> = [
@@ -200,9 +200,9 @@ describe("An attempt that failed", () => {
   live("reports another delay", () =>
     Effect.gen(function* () {
       const after =
-        (delay: Duration.DurationInput): Reconcile =>
+        (delay: Duration.Input): Reconcile =>
         () =>
-          Effect.zipRight(Effect.sleep("40 seconds"), Effect.succeed(Result.requeueAfter(delay)))
+          Effect.andThen(Effect.sleep("40 seconds"), Effect.succeed(Result.requeueAfter(delay)))
       const document = first(yield* recordings(after("1 minute"), TestClock.adjust("50 seconds")))
       expect(yield* replay(document, after("1 minute"))).toMatchObject({ same: true })
       for (const delay of ["58 seconds", "62 seconds", "2 minutes"] as const) {

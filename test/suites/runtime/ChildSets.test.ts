@@ -17,7 +17,8 @@ import {
 import { eventually } from "@homeostat/testkit/Eventually"
 import type * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { childrenOf, controller, owns, Shop } from "./Shops.ts"
 
 const test = Harness.of([controller])

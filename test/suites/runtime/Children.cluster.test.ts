@@ -24,7 +24,7 @@ const others = Effect.map(
 const applied = (chore: Chore) =>
   Owned.apply(chore, ConfigMap, { metadata: { name: chore.metadata.name }, data: { ours: "1" } }).pipe(
     Effect.as("applied"),
-    Effect.catchAll(({ _tag }) => Effect.succeed(_tag))
+    Effect.catch(({ _tag }) => Effect.succeed(_tag))
   )
 
 describe.concurrent("A child", () => {
@@ -102,7 +102,7 @@ describe.concurrent("A child", () => {
         const live = Client.get(Deployment, key(place))
         const reconciled = Effect.suspend(() => {
           const before = runs
-          return Effect.zipRight(
+          return Effect.andThen(
             touch(key(place), String(before)),
             Managed.eventually(
               "another attempt",

@@ -15,8 +15,8 @@ export const Chore = CustomResource.make({
   group: "suites.homeostat.dev",
   version: "v1",
   kind: "Chore",
-  spec: Schema.Struct({ what: Schema.optionalWith(Schema.String, { default: () => "" }) }),
-  status: Schema.Struct({ result: Schema.optionalWith(Schema.String, { exact: true }) })
+  spec: Schema.Struct({ what: Schema.String.pipe(Schema.withDecodingDefaultType(Effect.succeed(""))) }),
+  status: Schema.Struct({ result: Schema.optionalKey(Schema.String) })
 })
 
 export type Chore = typeof Chore.Type

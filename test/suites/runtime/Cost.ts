@@ -15,7 +15,8 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Fiber, FiberRef, Layer, Option, RuntimeFlags, RuntimeFlagsPatch, Supervisor, TestClock } from "effect"
+import { Effect, Fiber, Layer, Metric, Option, Scheduler } from "effect"
+import { TestClock } from "effect/testing"
 import * as Counted from "./Counted.ts"
 
 /** The WebApps whose costs are averaged. */
@@ -24,40 +25,34 @@ const count = 20
 /** The number of reconciles without changes for each WebApp. The heap grows in blocks of 16 KiB, so a small number measures nothing. */
 const passes = 200
 
-/** Counts the Effect operations of fibers, and the fibers. */
-class Counter extends Supervisor.AbstractSupervisor<void> {
-  operations = 0
-  forks = 0
-  readonly value = Effect.void
-  override onStart(): void {
-    this.forks++
-  }
-  override onEffect(): void {
-    this.operations++
-  }
-}
+/** Runs `counted` before each operation of a fiber, because the run loop asks the scheduler then. */
+const counting = (scheduler: Scheduler.Scheduler, counted: () => void): Scheduler.Scheduler => ({
+  executionMode: scheduler.executionMode,
+  shouldYield: (fiber) => {
+    counted()
+    return scheduler.shouldYield(fiber)
+  },
+  makeDispatcher: () => scheduler.makeDispatcher()
+})
 
 /** Excludes the work of the API server in this process. */
-const uncounted = Layer.effect(
-  Transport.Transport,
-  Effect.map(Transport.Transport, (transport) => ({
-    ...transport,
-    send: (request) =>
-      transport
-        .send(request)
-        .pipe(
-          Effect.locally(FiberRef.currentSupervisor, Supervisor.none),
-          Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.OpSupervision))
-        )
-  }))
-)
+const uncounted = (scheduler: Scheduler.Scheduler) =>
+  Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (transport) => ({
+      ...transport,
+      send: (request) =>
+        transport
+          .send(request)
+          .pipe(
+            Effect.provideService(Scheduler.Scheduler, scheduler),
+            Effect.provideService(Metric.FiberRuntimeMetrics, undefined)
+          )
+    }))
+  )
 
 /** True if the current fiber belongs to the manager, and not to the API server. */
-const isCounted = (): boolean =>
-  Option.match(Fiber.getCurrentFiber(), {
-    onNone: () => false,
-    onSome: (fiber) => fiber.getFiberRef(FiberRef.currentSupervisor) !== Supervisor.none
-  })
+const isCounted = (): boolean => Fiber.getCurrent()?.getRef(Metric.FiberRuntimeMetrics) !== undefined
 
 /** Counts the calls of JSON.parse and JSON.stringify by the manager. */
 const countingJson = <A, E, R>(json: { parsed: number; written: number }, effect: Effect.Effect<A, E, R>) =>
@@ -80,26 +75,38 @@ const countingJson = <A, E, R>(json: { parsed: number; written: number }, effect
 
 /** The counts per start, per creation and per reconcile without changes. */
 const counts = Effect.gen(function* () {
-  const counter = new Counter()
   const requests: Array<string> = []
   const json = { parsed: 0, written: 0 }
+  let operations = 0
+  let forks = 0
   let attempts = 0
   let runner: Runner | undefined
-  const manager = Manager.launch([controller]).pipe(
-    Effect.tap(([first]) => {
-      runner = first
-    }),
-    Effect.provide(Layer.provide(Counted.counting({ requests, exchanges: [], watches: [], pending: 0 }), uncounted)),
-    Attempt.observedBy(() => {
-      attempts++
-      return Effect.void
-    }),
-    Effect.supervised(counter),
-    Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.enable(RuntimeFlags.OpSupervision))
+  const sent = { requests, exchanges: [], watches: [], pending: 0 }
+  const manager = Effect.flatMap(Scheduler.Scheduler, (scheduler) =>
+    Manager.launch([controller]).pipe(
+      Effect.tap(([first]) =>
+        Effect.sync(() => {
+          runner = first
+        })
+      ),
+      Effect.provide(Layer.provide(Counted.counting(sent), uncounted(scheduler))),
+      Attempt.observedBy(() => {
+        attempts++
+        return Effect.void
+      }),
+      Effect.provideService(
+        Scheduler.Scheduler,
+        counting(scheduler, () => operations++)
+      ),
+      Effect.provideService(Metric.FiberRuntimeMetrics, {
+        recordFiberStart: () => void forks++,
+        recordFiberEnd: () => undefined
+      })
+    )
   )
   const read = () => ({
-    operations: counter.operations,
-    forks: counter.forks,
+    operations,
+    forks,
     requests: requests.length,
     attempts,
     bytes: heapStats().heapCapacity,
@@ -127,14 +134,14 @@ const counts = Effect.gen(function* () {
       )
       yield* TestClock.adjust("1 minute")
       const created = read()
-      const queue = Option.getOrThrow(Option.fromNullable(runner?.queue()).pipe(Option.flatten))
+      const queue = Option.getOrThrow(Option.fromNullishOr(runner?.queue()).pipe(Option.flatten))
       const pass = Effect.suspend(() => {
         for (const name of names) queue.add(`default/${name}`, { kind: "resync", at: 0 })
-        return Effect.repeatN(Effect.yieldNow(), 10)
+        return Effect.repeat(Effect.yieldNow, { times: 10 })
       })
       yield* pass
       const before = read()
-      yield* Effect.repeatN(pass, passes - 1)
+      yield* Effect.repeat(pass, { times: passes - 1 })
       return { start, creation: between(begun, created, count), noop: between(before, read(), count * passes) }
     })
   )

@@ -25,7 +25,7 @@ export interface Counted {
   readonly warnings: ReadonlyArray<string>
   /** The number of requests without a response. */
   readonly pending: () => number
-  readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
+  readonly runners: Effect.Success<ReturnType<typeof Manager.start>>
 }
 
 /** One attempt of a request. */
@@ -65,9 +65,11 @@ export const counting = (sent: Sent) =>
           sent.exchanges.push(exchange)
           sent.pending++
           return transport.send(request).pipe(
-            Effect.tap(({ status }) => {
-              exchange.status = status
-            }),
+            Effect.tap(({ status }) =>
+              Effect.sync(() => {
+                exchange.status = status
+              })
+            ),
             Effect.ensuring(Effect.sync(() => sent.pending--))
           )
         }),
@@ -90,14 +92,11 @@ export const recorder = () => {
   const attempts: Array<Attempt.Attempt> = []
   const warnings: Array<string> = []
   const log = Logger.make<unknown, void>(({ logLevel, message }) => {
-    if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(String(message))
+    if (LogLevel.isGreaterThanOrEqualTo(logLevel, "Warn")) warnings.push(String(message))
   })
   const observe = (attempt: Attempt.Attempt) => Effect.sync(() => void attempts.push(attempt))
   const observed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    effect.pipe(
-      Effect.provideService(Attempt.Observers, [Attempt.log, observe]),
-      Effect.provide(Logger.replace(Logger.defaultLogger, log))
-    )
+    effect.pipe(Effect.provideService(Attempt.Observers, [Attempt.log, observe]), Effect.provide(Logger.layer([log])))
   return { attempts, warnings, observed }
 }
 

@@ -8,7 +8,8 @@ import * as Result from "@homeostat/runtime/controller/Result"
 import { ConfigMap, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 
 const key = { namespace: "default", name: "shop" }
 

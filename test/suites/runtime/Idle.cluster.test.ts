@@ -8,7 +8,7 @@ import { keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Endpoint from "../binary/Endpoint.ts"
 import { definitions } from "../binary/Scene.ts"
@@ -28,7 +28,7 @@ describe("With fifty running WebApps", () => {
       Effect.gen(function* () {
         const { clock, leap } = VirtualTime.leaping()
         const manager = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace] }).pipe(
-          Effect.withClock(clock)
+          Effect.provideService(Clock.Clock, clock)
         )
         yield* Counted.started(manager)
         yield* Effect.forEach(

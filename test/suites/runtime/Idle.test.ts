@@ -7,7 +7,8 @@ import * as Harness from "@homeostat/testkit/Harness"
 import { effect } from "@homeostat/testkit/Test"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import * as Counted from "./Counted.ts"
 
 const count = 5

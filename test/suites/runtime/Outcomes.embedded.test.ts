@@ -49,7 +49,7 @@ describe.concurrent("A reconcile", () => {
   placed("that fails is retried by the schedule up to its end, and again after an event", (place) =>
     Effect.gen(function* () {
       const calls = yield* called(place, () => Effect.fail("no"), {
-        retry: Schedule.spaced("200 millis").pipe(Schedule.intersect(Schedule.recurs(2)))
+        retry: Schedule.upTo(Schedule.spaced("200 millis"), { times: 2 })
       })
       const key = keyOf(yield* create(place, "a"))
       yield* calls.reaches("a", 3)
@@ -141,7 +141,7 @@ describe.concurrent("A reconcile", () => {
       const controller = Controller.make("chores", {
         for: Chore,
         retry: Schedule.spaced("1 hour"),
-        reconcile: (object) => Effect.zipRight(report(keyOf(object), `seen ${++calls} times`), Effect.fail("not yet"))
+        reconcile: (object) => Effect.andThen(report(keyOf(object), `seen ${++calls} times`), Effect.fail("not yet"))
       })
       const manager = yield* Managed.start(place.cluster, [controller], { namespaces: [place.namespace] })
       yield* create(place, "a")

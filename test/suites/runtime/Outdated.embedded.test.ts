@@ -13,9 +13,9 @@ import * as Rest from "../Rest.ts"
 import { on } from "./Chore.ts"
 import * as Counted from "./Counted.ts"
 
-const text = Schema.optionalWith(Schema.String, { exact: true })
+const text = Schema.optionalKey(Schema.String)
 
-const kind = <A, I, S, SI>(name: string, spec: Schema.Schema<A, I>, status: Schema.Schema<S, SI>) =>
+const kind = <A, I, S, SI>(name: string, spec: Schema.Codec<A, I>, status: Schema.Codec<S, SI>) =>
   CustomResource.make({ group: "outdated.homeostat.dev", version: "v1", kind: name, spec, status })
 
 const Older = kind("Memo", Schema.Struct({}), Schema.Struct({ phase: text }))

@@ -3,7 +3,8 @@ import { describe, expect } from "bun:test"
 import { BuiltIn, Client, Condition, Controller, KubernetesObject, Owned, Patch, Result } from "@homeostat/runtime"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { Shop } from "./Shops.ts"
 
 const key = { namespace: "default", name: "shop" }

@@ -11,14 +11,15 @@ import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Harness from "@homeostat/testkit/Harness"
-import { Effect, Schema, type Scope, TestClock } from "effect"
+import { Effect, Schema, type Scope } from "effect"
+import { TestClock } from "effect/testing"
 
 const Widget = CustomResource.make({
   group: "example.com",
   version: "v1",
   kind: "Widget",
   spec: Schema.Struct({ size: Schema.Int }),
-  status: Schema.Struct({ conditions: Schema.optionalWith(Condition.list, { exact: true }) })
+  status: Schema.Struct({ conditions: Schema.optionalKey(Condition.list) })
 })
 
 type Widget = typeof Widget.Type
@@ -27,7 +28,7 @@ const key = { namespace: "default", name: "a" }
 
 const create = Client.create(Widget, { metadata: key, spec: { size: 1 } })
 
-const patch = (change: object) => Effect.zipRight(Client.patch(Widget, key, Patch.merge(change)), pass)
+const patch = (change: object) => Effect.andThen(Client.patch(Widget, key, Patch.merge(change)), pass)
 
 const pass = TestClock.adjust("2 minutes")
 
@@ -110,9 +111,9 @@ describe("The report of one of two controllers of a kind", () => {
   test("is removed by its own controller after a restart", [e.controller, f.controller], (start) =>
     Effect.gen(function* () {
       yield* create
-      yield* Effect.scoped(Effect.zipRight(start, pass))
+      yield* Effect.scoped(Effect.andThen(start, pass))
       expect(yield* messages).toEqual(report("too small"))
-      yield* Effect.scoped(Effect.zipRight(start, pass))
+      yield* Effect.scoped(Effect.andThen(start, pass))
       expect(yield* messages).toEqual(report("too small"))
       yield* patch({ spec: { size: 2 } })
       yield* start

@@ -9,13 +9,13 @@ export const Shop = CustomResource.make({
   spec: Schema.Struct({
     page: Schema.String,
     /** The version to migrate to and to run. Nothing runs without one. */
-    version: Schema.optionalWith(Schema.String, { exact: true }),
+    version: Schema.optionalKey(Schema.String),
     /** An invalid port name, which the API server rejects. */
-    port: Schema.optionalWith(Schema.String, { exact: true })
+    port: Schema.optionalKey(Schema.String)
   }),
   status: Schema.Struct({
-    observedGeneration: Schema.optionalWith(Schema.Int, { exact: true }),
-    conditions: Schema.optionalWith(Condition.list, { exact: true })
+    observedGeneration: Schema.optionalKey(Schema.Int),
+    conditions: Schema.optionalKey(Condition.list)
   })
 })
 export type Shop = typeof Shop.Type

@@ -7,7 +7,7 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Glob } from "bun"
-import { Effect, Either } from "effect"
+import { Effect, Result } from "effect"
 import { loadAll } from "js-yaml"
 import { definitions } from "../binary/Scene.ts"
 
@@ -61,7 +61,10 @@ test("there is a sample for each kind, and for the common destinations", () => {
     new Set(Object.keys(collections))
   )
   const schemes = backups.map(({ spec }) =>
-    Either.match(Destination.parse(String(spec?.destination)), { onLeft: (why) => why, onRight: ({ _tag }) => _tag })
+    Result.match(Destination.parse(String(spec?.destination)), {
+      onFailure: (why) => why,
+      onSuccess: ({ _tag }) => _tag
+    })
   )
   expect(new Set(schemes)).toEqual(new Set(["S3", "Pvc", "Rest"]))
 })

@@ -36,7 +36,7 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Faults from "@homeostat/testkit/Faults"
 import * as Simulation from "@homeostat/testkit/Simulation"
 import { live } from "@homeostat/testkit/Test"
-import { Context, Data, Effect, Either, Layer, Logger, LogLevel, Schedule, Schema } from "effect"
+import { Context, Data, Effect, Result as EffectResult, Layer, Logger, References, Schedule, Schema } from "effect"
 import * as Recordings from "../replay/Recordings.ts"
 
 /** The values. Each has this word, also in the encoding of a Secret, so that one search finds them all. */
@@ -53,11 +53,9 @@ const Vault = CustomResource.make({
   kind: "Vault",
   spec: Schema.Struct({
     what: Schema.String,
-    env: Schema.optionalWith(Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })), {
-      exact: true
-    })
+    env: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })))
   }),
-  status: Schema.Struct({ conditions: Schema.optionalWith(Condition.list, { exact: true }) })
+  status: Schema.Struct({ conditions: Schema.optionalKey(Condition.list) })
 })
 
 type Vault = typeof Vault.Type
@@ -65,7 +63,7 @@ type Vault = typeof Vault.Type
 const namespace = "default"
 const credentials = { namespace, name: "credentials" }
 
-const configOf = Schema.decodeUnknown(Schema.parseJson(Schema.Struct({ pin: Schema.Number })))
+const configOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Struct({ pin: Schema.Number })))
 
 const text = (data: BuiltIn.Secret["data"], name: string): string =>
   Buffer.from(data?.[name] ?? "", "base64").toString()
@@ -83,7 +81,7 @@ const deployment = ({ metadata: { name }, spec }: Vault) => ({
   }
 })
 
-const cached = Effect.map(Effect.flatten(Cache.get(BuiltIn.Secret, credentials)), ({ data }) => data)
+const cached = Effect.map(Effect.flatMap(Cache.get(BuiltIn.Secret, credentials), Effect.fromOption), ({ data }) => data)
 const fresh = Effect.map(Client.get(BuiltIn.Secret, credentials), ({ data }) => data)
 
 /** The acts of a Vault, by `spec.what`. */
@@ -198,7 +196,7 @@ const planned = (transport: Layer.Layer<Transport>) =>
 const replayed = (body: string) =>
   Effect.gen(function* () {
     const document = Document.parse(body)
-    if (typeof document === "string") return yield* Effect.dieMessage(document)
+    if (typeof document === "string") return yield* Effect.die(new Error(document))
     const report = yield* Recordings.replayed([controller], document)
     return `${ReplayText.render(report)}\n${JSON.stringify(report)}`
   })
@@ -213,14 +211,11 @@ const outputs = Effect.gen(function* () {
   const transport = faults.over(cluster.transport)
   const ports = yield* Layer.build(Layer.provideMerge(Health.layer, Endpoints.layer({ metrics: local, probes: local })))
   const { addresses } = Context.get(ports, Endpoints.Endpoints)
-  const exporting = Either.getOrThrow(Traces.make({ name: "test", version: "1", instance: "test", environment }))
-  const logs = Logger.replace(
-    Logger.defaultLogger,
-    Logger.map(Logs.json, (line) => void lines.push(line))
-  )
+  const exporting = EffectResult.getOrThrow(Traces.make({ name: "test", version: "1", instance: "test", environment }))
+  const logs = Logger.layer([Logger.map(Logs.json, (line) => void lines.push(line)), Logger.tracerLogger])
   const services = yield* Layer.build(Manager.layer({ instance: "test" }).pipe(Layer.provide(transport)))
   const managed = Effect.gen(function* () {
-    const { attempts } = yield* exporting ?? Effect.dieMessage("no tracing")
+    const { attempts } = yield* exporting ?? Effect.die(new Error("no tracing"))
     yield* MetricsPage.serve([MetricsText.format])
     return yield* Manager.start([controller], {}).pipe(Attempt.observedBy(attempts))
   }).pipe(
@@ -228,7 +223,7 @@ const outputs = Effect.gen(function* () {
     Effect.provide(services),
     Effect.provide(ports),
     Effect.provide(logs),
-    Logger.withMinimumLogLevel(LogLevel.Debug)
+    Effect.provideService(References.MinimumLogLevel, "Debug")
   )
   yield* managed
   yield* Effect.gen(function* () {

@@ -61,7 +61,7 @@ const regexpsIn = (file: string, text: string): ReadonlyArray<Found> => {
   const ofFields = new Set(
     nodes.flatMap((node) => {
       const isPattern =
-        node.type === "CallExpression" && isNode(node.callee) && nameOf(node.callee.property) === "pattern"
+        node.type === "CallExpression" && isNode(node.callee) && nameOf(node.callee.property) === "isPattern"
       return isPattern && Array.isArray(node.arguments) ? node.arguments.slice(0, 1) : []
     })
   )
@@ -73,7 +73,9 @@ const regexpsIn = (file: string, text: string): ReadonlyArray<Found> => {
     }
     if (!/^(New|Call)Expression$/.test(node.type) || nameOf(node.callee) !== "RegExp") return []
     const [pattern, flags] = Array.isArray(node.arguments) ? node.arguments : []
-    return [{ at, regexp: new RegExp(textOf(pattern, constants), textOf(flags, constants)), patience }]
+    // Flags that exist only at run time do not matter.
+    const known = isNode(flags) && flags.type !== "CallExpression" ? textOf(flags, constants) : ""
+    return [{ at, regexp: new RegExp(textOf(pattern, constants), known), patience }]
   })
 }
 

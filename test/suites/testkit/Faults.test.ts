@@ -11,7 +11,8 @@ import { ConfigMap, Namespace, Secret } from "@homeostat/runtime/resource/BuiltI
 import { eventually, stays } from "@homeostat/testkit/Eventually"
 import * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
-import { Clock, Context, Effect, Either, Layer, TestClock } from "effect"
+import { Clock, Context, Effect, Result as EffectResult, Layer } from "effect"
+import { TestClock } from "effect/testing"
 
 /** Makes a Secret from each ConfigMap with a label, and counts the Secrets in an annotation of its namespace. */
 const copy = Controller.make("copy", {
@@ -136,7 +137,7 @@ describe("A controller", () => {
       yield* faults.breakWatches({ kind: ConfigMap })
       yield* create()
       yield* TestClock.adjust("10 seconds")
-      expect(Either.isLeft(yield* Effect.either(Client.get(Secret, key)))).toBe(true)
+      expect(EffectResult.isFailure(yield* Effect.result(Client.get(Secret, key)))).toBe(true)
       held.remove()
       yield* copied()
     }))

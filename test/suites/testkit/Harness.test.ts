@@ -13,7 +13,8 @@ import * as Harness from "@homeostat/testkit/Harness"
 import { effect, live } from "@homeostat/testkit/Test"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Clock, type Console, Data, Effect, TestClock } from "effect"
+import { Clock, Console, Data, Effect } from "effect"
+import { TestClock } from "effect/testing"
 
 class Quota extends Data.TaggedError("Quota")<{ readonly message: string }> {}
 
@@ -107,7 +108,7 @@ const failing = Controller.make("webapp", {
   owns: [ConfigMap],
   reconcile: (app) =>
     Owned.apply(app, ConfigMap, { metadata: { name: "page" } }).pipe(
-      Effect.zipRight(Effect.fail(new Quota({ message: "the quota is used up" })))
+      Effect.andThen(Effect.fail(new Quota({ message: "the quota is used up" })))
     )
 })
 
@@ -177,8 +178,8 @@ describe("A failure:", () => {
 test("stays reports the last attempts, too", () =>
   Effect.gen(function* () {
     yield* launch
-    yield* Effect.fork(
-      Effect.zipRight(Effect.sleep("1 second"), Client.patch(WebApp, key, Patch.merge({ spec: { replicas: 1 } })))
+    yield* Effect.forkChild(
+      Effect.andThen(Effect.sleep("1 second"), Client.patch(WebApp, key, Patch.merge({ spec: { replicas: 1 } })))
     )
     const error = yield* Effect.flip(stays("the WebApp", Client.get(WebApp, key)))
     expect(error instanceof NotSo && error.attempts).toStartWith(
@@ -190,15 +191,15 @@ live("the output has each warning of the API server once", () =>
   Effect.gen(function* () {
     const lines: Array<unknown> = []
     const quiet: Console.Console = {
-      ...(yield* Effect.console),
-      warn: (...words) => Effect.sync(() => void lines.push(words.join(" ")))
+      ...(yield* Console.Console),
+      warn: (...words) => void lines.push(words.join(" "))
     }
     const definition = Crd.of(WebApp)
     const [version] = definition.spec.versions
     const deprecated = { ...version, deprecated: true, deprecationWarning: "WebApps are a thing of the past" }
     const crd = { ...definition, spec: { ...definition.spec, versions: [deprecated] } }
-    const run = Harness.run({ ...options, crds: [crd] }, () => Effect.zipRight(Client.list(WebApp), launch))
-    yield* Effect.withConsole(Effect.zipRight(run, run), quiet)
+    const run = Harness.run({ ...options, crds: [crd] }, () => Effect.andThen(Client.list(WebApp), launch))
+    yield* Effect.provideService(Effect.andThen(run, run), Console.Console, quiet)
     expect(lines).toEqual(["Warning: WebApps are a thing of the past"])
   })
 )

@@ -6,7 +6,8 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import { effect } from "@homeostat/testkit/Test"
-import { Clock, Duration, Effect, TestClock } from "effect"
+import { Clock, Duration, Effect } from "effect"
+import { TestClock } from "effect/testing"
 
 const key = { namespace: "default", name: "mover" }
 
@@ -24,7 +25,7 @@ const job = (spec: Partial<NonNullable<Job["spec"]>> = {}) =>
   })
 
 const pod = Effect.flatMap(Client.list(Pod, { namespace: key.namespace }), ({ items: [first] }) =>
-  first === undefined ? Effect.dieMessage("no pod") : Effect.succeed(first)
+  first === undefined ? Effect.die(new Error("no pod")) : Effect.succeed(first)
 )
 
 const state = ({ status }: Pod) => status?.containerStatuses?.[0]?.state
@@ -134,5 +135,5 @@ test(
 test(
   "a pod without instructions succeeds",
   () => undefined,
-  () => Effect.zipRight(job(), hasEnded("Complete"))
+  () => Effect.andThen(job(), hasEnded("Complete"))
 )

@@ -12,5 +12,5 @@ const key = { namespace: "default", name: "shop" }
 
 test("a WebApp runs", () =>
   Client.create(WebApp, { metadata: key, spec: { image: "nginx:1.27" } }).pipe(
-    Effect.zipRight(eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running"))
+    Effect.andThen(eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running"))
   ))

@@ -5,7 +5,8 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 
 const test = Harness.make({
   manager: Effect.void,

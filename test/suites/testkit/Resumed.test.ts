@@ -5,7 +5,8 @@ import { Event, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
-import { Effect, Exit, Scope, TestClock } from "effect"
+import { Effect, Exit, Scope } from "effect"
+import { TestClock } from "effect/testing"
 
 type PodSpec = NonNullable<Pod["spec"]>
 
@@ -32,7 +33,7 @@ const course = (
     Effect.scoped(
       Effect.gen(function* () {
         const first = yield* Scope.make()
-        let cluster = yield* Scope.extend(EmbeddedCluster.make({ seed: 1 }), first)
+        let cluster = yield* Scope.provide(EmbeddedCluster.make({ seed: 1 }), first)
         const metadata = { namespace: "default", name: "web", annotations }
         const containers = [{ name: "main", image: "web", ...container }]
         yield* Effect.provide(Client.create(Pod, { metadata, spec: { ...spec, containers } }), cluster.client)

@@ -6,7 +6,8 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import { effect } from "@homeostat/testkit/Test"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 
 const key = { namespace: "default", name: "web" }
 

@@ -11,7 +11,8 @@ import * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 
 const key = { namespace: "default", name: "shop" }
 
@@ -46,17 +47,17 @@ const test = Harness.make(options)
 
 test("an update conflicts", ({ faults }) => {
   faults.on({ verb: ["update", "patch"], kind: WebApp }, Faults.conflict, { times: 2 })
-  return Effect.zipRight(create(), runs)
+  return Effect.andThen(create(), runs)
 })
 
 test("an answer is lost", ({ faults }) => {
   faults.on({ verb: "patch", kind: Deployment }, Faults.lost, { times: 1 })
-  return Effect.zipRight(create(), runs)
+  return Effect.andThen(create(), runs)
 })
 
 test("a watch is slow", ({ faults }) => {
   faults.on({ verb: "watch", kind: Deployment }, Faults.delayed("1 second", "5 seconds"))
-  return Effect.zipRight(create(), runs)
+  return Effect.andThen(create(), runs)
 })
 
 test("a watch has expired", ({ faults }) => {
@@ -64,14 +65,14 @@ test("a watch has expired", ({ faults }) => {
   return Effect.all([faults.endWatches({ kind: WebApp }), create(), runs])
 })
 
-test("a pod finds no node", () => Effect.zipRight(create("nginx:1.27", "1000000"), hasReason("Unschedulable")))
+test("a pod finds no node", () => Effect.andThen(create("nginx:1.27", "1000000"), hasReason("Unschedulable")))
 
 Harness.make({ ...options, kubelet: { unpullable: ["missing:1"] } })("an image cannot be pulled", () =>
-  Effect.zipRight(create("missing:1"), hasReason("ImagePullFailed"))
+  Effect.andThen(create("missing:1"), hasReason("ImagePullFailed"))
 )
 
 Harness.make({ ...options, as: without("create") })("a permission is missing", () =>
-  Effect.zipRight(create(), hasReason("Forbidden"))
+  Effect.andThen(create(), hasReason("Forbidden"))
 )
 
 test("a quota is used up", () => {

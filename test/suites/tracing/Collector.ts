@@ -1,6 +1,6 @@
 /** A collector with a fixed address, which a test can make fail. */
 import * as Port from "@homeostat/testkit/envtest/Port"
-import { Effect, Runtime, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 
 /**
  * The behaviour of the collector: `healthy` accepts all spans, `killed` refuses connections, `hanging` accepts requests without a response,
@@ -22,7 +22,7 @@ export const start = <E = never, R = never>(
 ): Effect.Effect<Collector, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const port = yield* Port.free
-    const runtime = yield* Effect.runtime<R>()
+    const runtime = yield* Effect.context<R>()
     let mode: Mode = "healthy"
     let asked = 0
     const listen = () =>
@@ -33,7 +33,7 @@ export const start = <E = never, R = never>(
         fetch: async (request) => {
           asked++
           await request.arrayBuffer()
-          await Runtime.runPromise(runtime)(meanwhile)
+          await Effect.runPromiseWith(runtime)(meanwhile)
           if (mode === "hanging") return new Promise<Response>(() => {})
           return new Response(null, { status: mode === "refusing" ? 503 : 200 })
         }

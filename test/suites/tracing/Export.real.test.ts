@@ -259,8 +259,8 @@ describe("At the end", () => {
         // During this time, the program cannot release the Lease yet.
         isSilent = true
         yield* Effect.ensuring(
-          apiServer.pause.pipe(Effect.zipRight(program.signal("SIGTERM")), Effect.zipRight(Effect.sleep("1 second"))),
-          Effect.zipRight(
+          apiServer.pause.pipe(Effect.andThen(program.signal("SIGTERM")), Effect.andThen(Effect.sleep("1 second"))),
+          Effect.andThen(
             Effect.sync(() => {
               isSilent = false
             }),

@@ -64,7 +64,7 @@ const correcting = (manager: Managed.Managed, reason: string) =>
       Effect.sync(() => find() !== undefined),
       (found) => found
     )
-    return yield* Effect.fromNullable(find())
+    return yield* Effect.fromNullishOr(find())
   })
 
 const setImage = (scene: Scene.Scene, image: string) =>
@@ -262,7 +262,7 @@ describe.concurrent("A trace in the annotation of a child", () => {
   Scene.empty("never causes a write, in any order of tracing modes", (scene) =>
     Effect.gen(function* () {
       const modes = [traced(scene, "off"), traced(scene, "link"), traced(scene, "parent"), scene.manage()]
-      yield* Scene.during(scene.manage(), Effect.zipRight(Scene.create(scene, "shop"), Scene.settled(scene, "shop")))
+      yield* Scene.during(scene.manage(), Effect.andThen(Scene.create(scene, "shop"), Scene.settled(scene, "shop")))
       const plain = yield* Scene.deployment(scene, "shop")
       expect(annotation(plain)).toBeUndefined()
       const before = yield* snapshot(scene)
@@ -300,15 +300,15 @@ describe.concurrent("A trace in the annotation of a child", () => {
         )
         yield* Scene.during(
           traced(scene, "link"),
-          Effect.zipRight(Scene.launch(scene, "shop"), Scene.quiet(scene, "shop"))
+          Effect.andThen(Scene.launch(scene, "shop"), Scene.quiet(scene, "shop"))
         )
         const first = annotation(yield* Scene.deployment(scene, "shop"))
         expect(first).toBeDefined()
         yield* drift
-        yield* Scene.during(traced(scene, "link"), Effect.zipRight(repaired, Scene.quiet(scene, "shop")))
+        yield* Scene.during(traced(scene, "link"), Effect.andThen(repaired, Scene.quiet(scene, "shop")))
         expect(annotation(yield* Scene.deployment(scene, "shop"))).toBe(first)
         yield* drift
-        yield* Scene.during(traced(scene, "off"), Effect.zipRight(repaired, Scene.quiet(scene, "shop")))
+        yield* Scene.during(traced(scene, "off"), Effect.andThen(repaired, Scene.quiet(scene, "shop")))
         expect(annotation(yield* Scene.deployment(scene, "shop"))).toBeUndefined()
       })
   )

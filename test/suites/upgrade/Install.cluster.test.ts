@@ -38,7 +38,7 @@ live(
           yield* Effect.all(both, { concurrency: "unbounded", discard: true })
           expect(yield* hasTeam).toBe(true)
           yield* Client.delete(CustomResourceDefinition, { name })
-          yield* Managed.eventually("it is gone", Effect.either(definition), ({ _tag }) => _tag === "Left")
+          yield* Managed.eventually("it is gone", Effect.result(definition), ({ _tag }) => _tag === "Failure")
         }
 
         yield* cluster.install(Crd.of(Newer.NewerWebApp))

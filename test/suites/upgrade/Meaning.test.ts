@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Spec from "@homeostat/backup/run/Spec"
 import * as Settings from "@homeostat/backup/Settings"
-import { Either } from "effect"
+import { Result } from "effect"
 import { releases } from "./Released.ts"
 
 /** The effect of a Backup in a release. */
@@ -43,8 +43,8 @@ for (const { objects, version } of releases) {
           creationTimestamp: "2026-11-01T00:00:00Z",
           ...object?.metadata
         }
-        const backup = Either.getOrThrow(Backup.decode({ ...object, metadata } as Parameters<typeof Backup.decode>[0]))
-        const { checkInterval, keep, pruneInterval, repository, table } = Either.getOrThrow(
+        const backup = Result.getOrThrow(Backup.decode({ ...object, metadata } as Parameters<typeof Backup.decode>[0]))
+        const { checkInterval, keep, pruneInterval, repository, table } = Result.getOrThrow(
           Spec.parse(backup, Settings.defaults)
         )
         const isFloor = (argument: string, at: number): boolean =>

@@ -11,7 +11,7 @@ import * as FieldError from "@homeostat/apiserver/model/FieldError"
 import type * as Json from "@homeostat/apiserver/model/Json"
 import * as SchemaNarrowing from "@homeostat/runtime/resource/SchemaNarrowing"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as FastCheck from "effect/FastCheck"
+import * as FastCheck from "fast-check"
 
 /** A schema, its successor, and a value that the first schema may accept. */
 interface Case {

@@ -42,11 +42,13 @@ const start = ({ cluster, namespace }: Place, version: keyof typeof versions) =>
     const { controller, kind } = versions[version]
     const logged: Array<string> = []
     const log = Logger.make<unknown, void>(({ message }) => void logged.push(String(message)))
-    yield* Effect.provide(Crds.install([kind]), Logger.replace(Logger.defaultLogger, log))
+    yield* Effect.provide(Crds.install([kind]), Logger.layer([log]))
     const identity = `${version}-${crypto.randomUUID().slice(0, 8)}`
-    const leaderElection = yield* LeaderElection.make({ namespace, name: "homeostat", identity, ...Replica.steady })
+    const leaderElection = yield* Effect.fromResult(
+      LeaderElection.make({ namespace, name: "homeostat", identity, ...Replica.steady })
+    )
     const manager = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace], leaderElection }).pipe(
-      Scope.extend(scope)
+      Scope.provide(scope)
     )
     const { state } = leaderElection
     return {
@@ -91,11 +93,15 @@ const people = ({ namespace }: Place, wants: Map<string, Want>) =>
       } else if (count % 9 === 4) {
         yield* Client.delete(WebApp, key)
         // The name is free after the object is gone and the garbage collector has deleted the children.
-        yield* Managed.eventually("it is gone", Effect.either(Client.get(WebApp, key)), ({ _tag }) => _tag === "Left")
+        yield* Managed.eventually(
+          "it is gone",
+          Effect.result(Client.get(WebApp, key)),
+          ({ _tag }) => _tag === "Failure"
+        )
         yield* Managed.eventually(
           "its children are gone",
-          Effect.all([Effect.either(Client.get(Deployment, key)), Effect.either(Client.get(Service, key))]),
-          (children) => children.every(({ _tag }) => _tag === "Left")
+          Effect.all([Effect.result(Client.get(Deployment, key)), Effect.result(Client.get(Service, key))]),
+          (children) => children.every(({ _tag }) => _tag === "Failure")
         )
         wants.delete(name)
       } else {
@@ -109,7 +115,7 @@ const people = ({ namespace }: Place, wants: Map<string, Want>) =>
       }
     })
     const busy = yield* Effect.uninterruptible(step).pipe(
-      Effect.zipRight(Effect.sleep("20 millis")),
+      Effect.andThen(Effect.sleep("20 millis")),
       Effect.forever,
       Effect.forkScoped
     )
@@ -122,8 +128,7 @@ const people = ({ namespace }: Place, wants: Map<string, Want>) =>
         ),
       /** Stops the users between two operations. Fails if an operation failed. */
       stop: Effect.gen(function* () {
-        const before = yield* Fiber.poll(busy)
-        expect(before._tag).toBe("None")
+        expect(busy.pollUnsafe()).toBeUndefined()
         yield* Fiber.interrupt(busy)
       })
     }
@@ -164,7 +169,7 @@ const picture = (place: Place) =>
   })
 
 /** The same parts, as the users want them. */
-const wanted = (wants: ReadonlyMap<string, Want>): Effect.Effect.Success<ReturnType<typeof picture>> => {
+const wanted = (wants: ReadonlyMap<string, Want>): Effect.Success<ReturnType<typeof picture>> => {
   const sorted = [...wants].toSorted(([one], [other]) => one.localeCompare(other))
   return {
     webapps: sorted.map(([name, want]) => ({ name, ...want, reported: want.team, isObserved: true })),

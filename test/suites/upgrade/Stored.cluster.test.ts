@@ -91,7 +91,7 @@ for (const { definitions, objects, version } of releases) {
               ...(before.status === undefined ? {} : { status: before.status })
             })
             const kind = kinds.find((kind) => kind.kind === name)
-            if (kind === undefined) return yield* Effect.dieMessage(`there is no ${name}`)
+            if (kind === undefined) return yield* Effect.die(new Error(`there is no ${name}`))
             const { metadata } = yield* Client.get(kind, { namespace: path.split("/")[5], name: before.metadata.name })
             // The server validates the whole object and its status, so it rejects stored values that are now invalid.
             const body = { ...now, metadata: { ...metadata, labels: { again: "yes" } } }

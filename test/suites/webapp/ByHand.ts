@@ -82,7 +82,7 @@ export const undo = (scene: Place) =>
     const { items } = yield* Client.list(ReplicaSet, { namespace: scene.namespace })
     const owned = items.filter((set) => controllerOf(set)?.uid === metadata.uid)
     const former = owned.toSorted((a, b) => revisionOf(a) - revisionOf(b)).at(-2)
-    if (former === undefined) return yield* Effect.dieMessage("no rollout history found")
+    if (former === undefined) return yield* Effect.die(new Error("no rollout history found"))
     const { "pod-template-hash": _, ...labels } = former.spec?.template?.metadata?.labels ?? {}
     const template = { ...former.spec?.template, metadata: { ...former.spec?.template?.metadata, labels } }
     const annotations = [

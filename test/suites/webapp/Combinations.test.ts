@@ -20,7 +20,7 @@ import { adoptAnnotation, containerOf } from "@homeostat/webapp/children"
 import { jobLabel } from "@homeostat/webapp/JobTemplate"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import * as Effect from "effect/Effect"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as ByHand from "./ByHand.ts"
 
 const key = { namespace: "default", name: "shop" }
@@ -263,12 +263,12 @@ test("A WebApp that takes over the Deployment of its predecessor starts no rollo
 
 describe("A WebApp whose child a quota forbids:", () => {
   const forbid = (kind: string) =>
-    Effect.zipRight(
+    Effect.andThen(
       Client.create(ResourceQuota, { metadata: key, spec: { hard: { [`count/${kind}`]: "0" } } }),
       TestClock.adjust("30 seconds")
     )
   const create = (spec: Omit<Spec, "image">) =>
-    Effect.zipRight(
+    Effect.andThen(
       Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", ...spec } }),
       TestClock.adjust("1 minute")
     )

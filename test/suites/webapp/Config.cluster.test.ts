@@ -172,7 +172,7 @@ describe.concurrent("The configuration of a WebApp", () => {
       yield* createFiles(scene)
       yield* Scene.during(
         scene.manage(),
-        Effect.zipRight(Scene.launch(scene, "shop", { image, config: [files] }), Scene.settled(scene, "shop"))
+        Effect.andThen(Scene.launch(scene, "shop", { image, config: [files] }), Scene.settled(scene, "shop"))
       )
       const [first, before] = [yield* hash(scene), yield* revision(scene)]
       yield* change(scene, { data: { theme: "light" } })

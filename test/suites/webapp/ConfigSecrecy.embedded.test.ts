@@ -10,7 +10,8 @@ import * as Harness from "@homeostat/testkit/Harness"
 import { controller } from "@homeostat/webapp"
 import { hashAnnotation } from "@homeostat/webapp/Config"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Logger, LogLevel, TestClock } from "effect"
+import { Effect, Logger, References } from "effect"
+import { TestClock } from "effect/testing"
 import * as Recordings from "../replay/Recordings.ts"
 
 const key = { namespace: "default", name: "shop" }
@@ -18,16 +19,13 @@ const base64 = (text: string) => Buffer.from(text).toString("base64")
 
 const recordings: Array<Parameters<typeof Recordings.filed>[0]> = []
 const lines: Array<string> = []
-const logger = Logger.replace(
-  Logger.defaultLogger,
-  Logger.map(Logger.logfmtLogger, (line) => void lines.push(line))
-)
+const logger = Logger.layer([Logger.map(Logger.formatLogFmt, (line) => void lines.push(line))])
 const manager = Manager.launch([controller]).pipe(
   Recordings.observed(recordings),
-  Logger.withMinimumLogLevel(LogLevel.Trace),
+  Effect.provideService(References.MinimumLogLevel, "Trace"),
   Effect.provide(logger)
 )
-const test = Harness.make({ crds: [Crd.of(WebApp)], manager, logLevel: LogLevel.Trace })
+const test = Harness.make({ crds: [Crd.of(WebApp)], manager, logLevel: "Trace" })
 
 test("The values of a WebApp's Secrets are in no recording, log line, Event or object", () =>
   Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { Effect, Schema } from "effect"
 import * as Scene from "./Scene.ts"
 
 /** The part of a response of the API server that the tests compare. */
-const Answer = Schema.parseJson(
+const Answer = Schema.fromJsonString(
   Schema.Struct({
     message: Schema.optional(Schema.String),
     details: Schema.optional(
@@ -26,7 +26,7 @@ const ask = (scene: Scene.Scene, spec: object, name = "shop") =>
       `/apis/apps.kubedojo.io/v1beta1/namespaces/${scene.namespace}/webapps?fieldValidation=Strict`,
       { body: { apiVersion: "apps.kubedojo.io/v1beta1", kind: "WebApp", metadata: { name }, spec } }
     )
-    const answer = yield* Schema.decodeUnknown(Answer)(body)
+    const answer = yield* Schema.decodeUnknownEffect(Answer)(body)
     const complaints = answer.details?.causes?.map(({ field = "" }) => field.replace(/^\./, "")) ?? []
     // `<nil>` means that the API server skipped some rules because of other errors.
     const fields = new Set(complaints.filter((field) => field !== "<nil>"))

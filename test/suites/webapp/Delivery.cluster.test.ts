@@ -22,7 +22,7 @@ const scale = (scene: Scene.Scene, replicas: number, fieldManager: string) =>
   Effect.gen(function* () {
     const deployment = yield* Scene.deployment(scene, "shop")
     const { selector, template } = deployment.spec ?? {}
-    if (selector === undefined || template === undefined) return yield* Effect.dieMessage("no spec")
+    if (selector === undefined || template === undefined) return yield* Effect.die(new Error("no spec"))
     yield* Client.replace(
       Deployment,
       { ...deployment, spec: { ...deployment.spec, selector, template, replicas } },

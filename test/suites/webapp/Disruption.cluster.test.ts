@@ -4,7 +4,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { ControllerRevision, Deployment, PodDisruptionBudget } from "@homeostat/runtime/resource/BuiltIn"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Either } from "effect"
+import { Effect, Result } from "effect"
 import * as Managed from "../Managed.ts"
 import * as ByHand from "./ByHand.ts"
 import * as Scene from "./Scene.ts"
@@ -14,13 +14,13 @@ const image = "registry.test/web:1"
 const budget = ({ key }: Scene.Scene) => Client.get(PodDisruptionBudget, key("shop"))
 
 const made = (scene: Scene.Scene) =>
-  Effect.zipRight(
-    Managed.eventually("the budget exists", Effect.either(budget(scene)), Either.isRight),
+  Effect.andThen(
+    Managed.eventually("the budget exists", Effect.result(budget(scene)), Result.isSuccess),
     Effect.suspend(() => budget(scene))
   )
 
 const gone = (scene: Scene.Scene) =>
-  Managed.eventually("the budget is gone", Effect.either(budget(scene)), Either.isLeft)
+  Managed.eventually("the budget is gone", Effect.result(budget(scene)), Result.isFailure)
 
 const change = ({ key }: Scene.Scene, spec: object) => Client.patch(WebApp, key("shop"), Patch.merge({ spec }))
 
@@ -69,7 +69,7 @@ describe.concurrent("the budget of a WebApp", () => {
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image, replicas: 1 })
       yield* Scene.settled(scene, "shop")
-      expect(Either.isLeft(yield* Effect.either(budget(scene)))).toBe(true)
+      expect(Result.isFailure(yield* Effect.result(budget(scene)))).toBe(true)
       yield* ByHand.scale(scene, WebApp, 3)
       yield* made(scene)
       expect(yield* conditionOf(scene)).toBeUndefined()

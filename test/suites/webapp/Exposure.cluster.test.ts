@@ -33,7 +33,7 @@ const exists = <A extends KubernetesObject>({ key }: Scene.Scene, kind: Resource
 const gone = <A extends KubernetesObject>({ key }: Scene.Scene, kind: Resource.Resource<A, never>, name: string) =>
   Managed.eventually(
     `there is no ${kind.kind} ${name}`,
-    Effect.merge(Client.get(kind, key(name))),
+    Effect.catch(Client.get(kind, key(name)), Effect.succeed),
     (answer) => "_tag" in answer && answer._tag === "NotFound"
   )
 

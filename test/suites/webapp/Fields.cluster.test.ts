@@ -132,9 +132,9 @@ describe.concurrent("a WebApp's optional fields", () => {
       yield* Scene.launch(scene, "shop", { image, serviceAccountName: "default" })
       const account = Effect.map(Scene.deployment(scene, "shop"), ({ spec }) => spec?.template.spec?.serviceAccountName)
       const change = (spec: object) =>
-        Effect.zipRight(
+        Effect.andThen(
           Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec })),
-          Effect.zipRight(Scene.settled(scene, "shop"), account)
+          Effect.andThen(Scene.settled(scene, "shop"), account)
         )
       expect(yield* account).toBe("default")
       expect(yield* change({ serviceAccountName: null })).toBeUndefined()
@@ -152,9 +152,9 @@ describe.concurrent("a WebApp's optional fields", () => {
         return { exec, httpGet, tcpSocket }
       })
       const change = (readiness: object | null) =>
-        Effect.zipRight(
+        Effect.andThen(
           Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { probes: { readiness } } })),
-          Effect.zipRight(Scene.settled(scene, "shop"), probe)
+          Effect.andThen(Scene.settled(scene, "shop"), probe)
         )
       const none = { exec: undefined, httpGet: undefined, tcpSocket: undefined }
       const standard = { ...none, tcpSocket: { port: 8080 } }

@@ -102,7 +102,7 @@ export const uninstall = Effect.gen(function* () {
   yield* Effect.catchTag(Client.delete(CustomResourceDefinition, key), "NotFound", () => Effect.void)
   yield* Managed.eventually(
     "HTTPRoute is not served",
-    Effect.merge(Client.page(HTTPRoute)),
+    Effect.catch(Client.page(HTTPRoute), Effect.succeed),
     (answer) => "_tag" in answer && answer._tag === "NotFound"
   )
 })

@@ -41,17 +41,17 @@ const states: {
   readonly [name: string]: (scene: Scene.Scene, name: string) => Effect.Effect<unknown, unknown, Client.Client>
 } = {
   pending: (scene, name) =>
-    Effect.zipRight(Scene.create(scene, name, { image, podTemplate }), is(scene, name, "Pending", "ReplicasNotReady")),
+    Effect.andThen(Scene.create(scene, name, { image, podTemplate }), is(scene, name, "Pending", "ReplicasNotReady")),
   deploying: (scene, name) =>
     Scene.launch(scene, name).pipe(
-      Effect.zipRight(change(scene, name, { podTemplate })),
-      Effect.zipRight(is(scene, name, "Deploying", "ReplicasNotReady"))
+      Effect.andThen(change(scene, name, { podTemplate })),
+      Effect.andThen(is(scene, name, "Deploying", "ReplicasNotReady"))
     ),
   paused: (scene, name) =>
     Scene.launch(scene, name).pipe(
-      Effect.zipRight(changeDeployment(scene, name, { paused: true })),
-      Effect.zipRight(change(scene, name, { image: "registry.test/web:2" })),
-      Effect.zipRight(is(scene, name, "Deploying", "ReplicasNotReady"))
+      Effect.andThen(changeDeployment(scene, name, { paused: true })),
+      Effect.andThen(change(scene, name, { image: "registry.test/web:2" })),
+      Effect.andThen(is(scene, name, "Deploying", "ReplicasNotReady"))
     ),
   running: Scene.launch,
   degraded: (scene, name) =>
@@ -63,23 +63,23 @@ const states: {
       yield* is(scene, name, "Degraded", "ReplicasNotReady")
     }),
   stopped: (scene, name) =>
-    Effect.zipRight(Scene.create(scene, name, { image, replicas: 0 }), is(scene, name, "Stopped", "ScaledToZero")),
+    Effect.andThen(Scene.create(scene, name, { image, replicas: 0 }), is(scene, name, "Stopped", "ScaledToZero")),
   failed: (scene, name) =>
     Scene.create(scene, name, { image, podTemplate }).pipe(
-      Effect.zipRight(is(scene, name, "Pending", "ReplicasNotReady")),
-      Effect.zipRight(changeDeployment(scene, name, { progressDeadlineSeconds: 1 })),
-      Effect.zipRight(is(scene, name, "Failed", "ProgressDeadlineExceeded"))
+      Effect.andThen(is(scene, name, "Pending", "ReplicasNotReady")),
+      Effect.andThen(changeDeployment(scene, name, { progressDeadlineSeconds: 1 })),
+      Effect.andThen(is(scene, name, "Failed", "ProgressDeadlineExceeded"))
     ),
   taken: (scene, name) =>
     Client.create(Service, { metadata: { namespace: scene.namespace, name }, spec: { ports: [{ port: 80 }] } }).pipe(
-      Effect.zipRight(Scene.create(scene, name)),
-      Effect.zipRight(is(scene, name, "Failed", "NotOwned"))
+      Effect.andThen(Scene.create(scene, name)),
+      Effect.andThen(is(scene, name, "Failed", "NotOwned"))
     )
 }
 
 /** Without a manager: a new WebApp, and one with a new spec. */
 const unseen = (scene: Scene.Scene) =>
-  Effect.zipRight(Scene.create(scene, "new"), change(scene, "changed", { image: "registry.test/web:2" }))
+  Effect.andThen(Scene.create(scene, "new"), change(scene, "changed", { image: "registry.test/web:2" }))
 
 /** The cell of the only row in a table of kubectl. */
 const cellOf = (table: string, column: string): string => {
@@ -123,7 +123,7 @@ if (Bun.which("go") !== null) {
         const health = yield* healthOf(yield* Directory.make)
         yield* Scene.during(
           scene.manage(),
-          Effect.zipRight(
+          Effect.andThen(
             Effect.forEach(Object.entries(states), ([name, reach]) => reach(scene, name), {
               concurrency: "unbounded",
               discard: true

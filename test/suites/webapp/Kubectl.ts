@@ -17,7 +17,7 @@ export const run = (
   { cluster, namespace }: { readonly cluster: ControlPlane; readonly namespace: string },
   args: ReadonlyArray<string>,
   stdin?: unknown
-): Effect.Effect<string, KubectlFailed | Effect.Effect.Error<ReturnType<ControlPlane["kubectl"]>>> =>
+): Effect.Effect<string, KubectlFailed | Effect.Error<ReturnType<ControlPlane["kubectl"]>>> =>
   cluster
     .kubectl([...args, `--namespace=${namespace}`], {
       stdin: stdin === undefined || typeof stdin === "string" ? stdin : JSON.stringify(stdin)

@@ -10,7 +10,7 @@ const setImage = (scene: Served.Served, version: string) => Served.setImage(scen
 
 /** Waits until the rollout is over, and the old pods are gone. */
 const rolledOut = (scene: Served.Served) =>
-  Effect.zipRight(
+  Effect.andThen(
     Scene.running(scene, "shop"),
     Managed.eventually("the old pods are gone", Scene.pods(scene, "shop"), (pods) => pods.length === 2)
   )

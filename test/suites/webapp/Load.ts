@@ -42,16 +42,21 @@ export const start = (
           return { status: response.status, text: await response.text() }
         },
         catch: (error) => `${target}: ${error instanceof Error ? error.message : String(error)}`
-      }).pipe(Effect.timeoutFail({ duration: patience, onTimeout: () => `${target}: no answer within ${patience}` }))
+      }).pipe(
+        Effect.timeoutOrElse({
+          duration: patience,
+          orElse: () => Effect.fail(`${target}: no answer within ${patience}`)
+        })
+      )
       if (answer.status !== 200) return yield* Effect.fail(`${target}: status ${answer.status}`)
       answers.set(answer.text, (answers.get(answer.text) ?? 0) + 1)
     }).pipe(
-      Effect.catchAll((error) => Effect.sync(() => lost.push(error))),
+      Effect.catch((error) => Effect.sync(() => lost.push(error))),
       Effect.ensuring(Effect.sync(() => underway--))
     )
 
     // The load begins when the first pod is ready.
-    yield* Effect.repeat(Effect.zipRight(Effect.sleep(20), proxy.pick), { until: (target) => target !== undefined })
+    yield* Effect.repeat(Effect.andThen(Effect.sleep(20), proxy.pick), { until: (target) => target !== undefined })
     const began = yield* Clock.currentTimeMillis
     yield* Effect.gen(function* () {
       // A late timer must not lower the rate.
@@ -69,6 +74,6 @@ export const start = (
       answers: () => answers,
       stop: Effect.sync(() => {
         stopped = true
-      }).pipe(Effect.zipRight(Effect.repeat(Effect.sleep(20), { until: () => underway === 0 })), Effect.asVoid)
+      }).pipe(Effect.andThen(Effect.repeat(Effect.sleep(20), { until: () => underway === 0 })), Effect.asVoid)
     }
   })

@@ -4,7 +4,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { NetworkPolicy } from "@homeostat/runtime/resource/BuiltIn"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Either } from "effect"
+import { Effect, Result } from "effect"
 import * as Managed from "../Managed.ts"
 import * as ByHand from "./ByHand.ts"
 import * as Scene from "./Scene.ts"
@@ -34,10 +34,10 @@ const allowing = (scene: Scene.Scene, clients: number) =>
 
 const refused = (scene: Scene.Scene, allowFrom: ReadonlyArray<object>) =>
   Effect.map(
-    Effect.either(
+    Effect.result(
       Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { networkPolicy: { allowFrom } } }), { dryRun: true })
     ),
-    Either.match({ onLeft: (error) => error.message, onRight: () => "accepted" })
+    Result.match({ onFailure: (error) => error.message, onSuccess: () => "accepted" })
   )
 
 describe.concurrent("spec.networkPolicy", () => {
@@ -102,7 +102,7 @@ describe.concurrent("spec.networkPolicy", () => {
       const after = yield* allowing(scene, 1)
       expect(after?.ingress).toEqual([{ from: [{ podSelector: {} }], ports: [{ port: 9090, protocol: "TCP" }] }])
       yield* change(scene, { networkPolicy: null })
-      yield* Managed.eventually("the policy is gone", Effect.either(policy(scene)), Either.isLeft)
+      yield* Managed.eventually("the policy is gone", Effect.result(policy(scene)), Result.isFailure)
       yield* Managed.eventually(
         "no condition",
         Scene.app(scene, "shop"),

@@ -4,7 +4,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, HorizontalPodAutoscaler } from "@homeostat/runtime/resource/BuiltIn"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Either } from "effect"
+import { Effect, Result } from "effect"
 import * as Managed from "../Managed.ts"
 import * as ByHand from "./ByHand.ts"
 import * as Scene from "./Scene.ts"
@@ -16,10 +16,10 @@ const autoscaler = ({ key }: Scene.Scene) => Client.get(HorizontalPodAutoscaler,
 const replicas = (scene: Scene.Scene) => Effect.map(Scene.deployment(scene, "shop"), ({ spec }) => spec?.replicas)
 
 const made = (scene: Scene.Scene) =>
-  Managed.eventually("the autoscaler exists", Effect.either(autoscaler(scene)), Either.isRight)
+  Managed.eventually("the autoscaler exists", Effect.result(autoscaler(scene)), Result.isSuccess)
 
 const gone = (scene: Scene.Scene) =>
-  Managed.eventually("the autoscaler is gone", Effect.either(autoscaler(scene)), Either.isLeft)
+  Managed.eventually("the autoscaler is gone", Effect.result(autoscaler(scene)), Result.isFailure)
 
 /** Waits until a condition has this reason, and returns the condition. */
 const reported = (scene: Scene.Scene, type: string, reason: string) =>
@@ -146,8 +146,8 @@ describe.concurrent("spec.autoscaling", () => {
       yield* ByHand.remove(scene, Deployment)
       yield* Managed.eventually(
         "the Deployment is back",
-        Effect.either(Scene.deployment(scene, "shop")),
-        (found) => Either.isRight(found) && found.right.metadata.uid !== metadata.uid
+        Effect.result(Scene.deployment(scene, "shop")),
+        (found) => Result.isSuccess(found) && found.success.metadata.uid !== metadata.uid
       )
       yield* runs(scene, 6)
       expect(new Set(seen().map(({ object }) => object.spec?.replicas))).toEqual(new Set([6]))
@@ -241,8 +241,8 @@ describe.concurrent("spec.autoscaling", () => {
       yield* ByHand.remove(scene, HorizontalPodAutoscaler)
       yield* Managed.eventually(
         "a new autoscaler",
-        Effect.either(autoscaler(scene)),
-        (each) => Either.isRight(each) && each.right.metadata.uid !== metadata.uid
+        Effect.result(autoscaler(scene)),
+        (each) => Result.isSuccess(each) && each.success.metadata.uid !== metadata.uid
       )
       expect(yield* replicas(scene)).toBe(3)
     })
@@ -271,8 +271,8 @@ describe.concurrent("spec.autoscaling", () => {
       yield* Scene.create(scene, "cart", { image, autoscaling })
       yield* Managed.eventually("WebApp cart fails", Scene.app(scene, "cart"), Scene.isAt("Failed"))
       yield* Scene.rest(scene)
-      const left = yield* Effect.either(Client.get(HorizontalPodAutoscaler, scene.key("cart")))
-      expect(Either.isLeft(left)).toBe(true)
+      const left = yield* Effect.result(Client.get(HorizontalPodAutoscaler, scene.key("cart")))
+      expect(Result.isFailure(left)).toBe(true)
     })
   )
 })

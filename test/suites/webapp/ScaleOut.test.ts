@@ -9,7 +9,8 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, TestClock } from "effect"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import * as ByHand from "./ByHand.ts"
 
 const key = { namespace: "default", name: "shop" }

@@ -103,8 +103,8 @@ export const during = <A, E, R>(
 ): Effect.Effect<A, E, Exclude<R, Scope.Scope>> =>
   Effect.flatMap(Scope.make(), (scope) =>
     manager.pipe(
-      Scope.extend(scope),
-      Effect.zipRight(Effect.scoped(body)),
+      Scope.provide(scope),
+      Effect.andThen(Effect.scoped(body)),
       Effect.ensuring(Scope.close(scope, Exit.void))
     )
   )
@@ -147,7 +147,7 @@ export const running = (scene: Scene, name: string) =>
 
 /** Creates a WebApp and waits until it is Running. */
 export const launch = (scene: Scene, name: string, spec?: Spec) =>
-  Effect.zipRight(create(scene, name, spec), running(scene, name))
+  Effect.andThen(create(scene, name, spec), running(scene, name))
 
 /** An Event with the columns of `kubectl describe`. */
 export interface RecordedEvent {
@@ -193,7 +193,7 @@ export const quiet = (scene: Scene, name: string) =>
   })
 
 /** Waits until the WebApp is Running, and then until no work is left. */
-export const settled = (scene: Scene, name: string) => Effect.zipRight(running(scene, name), quiet(scene, name))
+export const settled = (scene: Scene, name: string) => Effect.andThen(running(scene, name), quiet(scene, name))
 
 /** A state of an object from a watch. */
 export interface Seen<A> {
@@ -212,7 +212,7 @@ export const record = <A extends KubernetesObject>({ namespace }: Scene, kind: R
     yield* Effect.gen(function* () {
       for (const event of yield* watch.next) {
         if (event.type === "BOOKMARK" || event.type === "ERROR") continue
-        const object = yield* kind.decode(event.object)
+        const object = yield* Effect.fromResult(kind.decode(event.object))
         seen.push({ at: BigInt(object.metadata.resourceVersion), deleted: event.type === "DELETED", object })
       }
     }).pipe(Effect.forever, Effect.forkScoped)

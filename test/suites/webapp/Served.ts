@@ -2,7 +2,7 @@
  * The scene of a test with real pods, on a real control plane: a namespace with the WebApp controller, and a node that runs a small HTTP
  * server for each pod. Each server has its own address of this machine, as Linux routes them.
  */
-import { BunContext } from "@effect/platform-bun"
+import * as NodeFileSystem from "@effect/platform-node-shared/NodeFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -66,16 +66,16 @@ const imagesOf = (port: number, wrongPort: number): Program.Images =>
 const nodeOf = (namespace: string, images: Program.Images) =>
   Effect.gen(function* () {
     yield* Effect.addFinalizer(() => Effect.ignore(Client.delete(Node, { name: namespace })))
-    const network = yield* Random.nextIntBetween(1, 244)
+    const network = yield* Random.nextIntBetween(1, 244, { halfOpen: true })
     const kubelet = yield* Kubelet.start({ name: namespace, network, images })
     yield* Effect.addFinalizer(() =>
       Client.deleteAll(Deployment, { namespace, propagation: "Background" }).pipe(
-        Effect.zipRight(Client.deleteAll(Pod, { namespace, gracePeriodSeconds: 0 })),
+        Effect.andThen(Client.deleteAll(Pod, { namespace, gracePeriodSeconds: 0 })),
         Effect.ignore
       )
     )
     return kubelet
-  }).pipe(Effect.provide(BunContext.layer))
+  }).pipe(Effect.provide(NodeFileSystem.layer))
 
 /** Declares a test. It needs its own control plane, because kwok would simulate the pods of all nodes. */
 export const real = <A, E>(

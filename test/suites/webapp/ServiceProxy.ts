@@ -61,6 +61,8 @@ export const start = (
       targets = change.targets
     }).pipe(Effect.forever, Effect.forkScoped)
     return {
-      pick: Effect.suspend(() => Effect.map(Random.nextIntBetween(0, Math.max(1, targets.length)), (at) => targets[at]))
+      pick: Effect.suspend(() =>
+        Effect.map(Random.nextIntBetween(0, Math.max(1, targets.length), { halfOpen: true }), (at) => targets[at])
+      )
     }
   })

@@ -20,7 +20,7 @@ describe.each([
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace("crates")
         const first = yield* Scope.make()
-        yield* Scene.ready(yield* Scope.extend(launch(cluster, yield* Scene.freePort), first))
+        yield* Scene.ready(yield* Scope.provide(launch(cluster, yield* Scene.freePort), first))
         const place = `--namespace=${namespace}`
         const v1 = (name: string, size: string) => ({
           apiVersion: "suites.example.com/v1",
@@ -157,7 +157,7 @@ describe.each([
         })
         const first = yield* Scope.make()
         const pallets = { program: "pallets" } as const
-        yield* Scene.ready(yield* Scope.extend(launch(cluster, yield* Scene.freePort, pallets), first))
+        yield* Scene.ready(yield* Scope.provide(launch(cluster, yield* Scene.freePort, pallets), first))
         yield* Eventually.eventually(
           "the conversion",
           run(["apply", "-f", "-"], crate("one")),

@@ -16,7 +16,7 @@ export interface Service {
  */
 export const service = (initial: ReadonlyArray<number>) =>
   Effect.acquireRelease(
-    Effect.async<Service & { readonly worker: Worker }>((resume) => {
+    Effect.callback<Service & { readonly worker: Worker }>((resume) => {
       const worker = new Worker(new URL("./Service.worker.ts", import.meta.url))
       const route = (ports: ReadonlyArray<number>): void => worker.postMessage(ports)
       route(initial)

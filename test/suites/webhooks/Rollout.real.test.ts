@@ -32,7 +32,7 @@ describe.concurrent.each([
         let calls = 0
         const failures: Array<unknown> = []
         const call = Effect.gen(function* () {
-          const outcome = yield* Effect.merge(Load.answer(cluster, namespace))
+          const outcome = yield* Effect.catch(Load.answer(cluster, namespace), Effect.succeed)
           calls++
           if (outcome !== "denied") failures.push(outcome)
         })

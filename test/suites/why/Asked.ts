@@ -41,7 +41,7 @@ export const start = (
       Effect.flatMap(text(name, `&output=json${query}`), (body) => {
         // The page's own type, because the tests check its content.
         const [answer] = (JSON.parse(body) as Page).answers
-        return answer === undefined ? Effect.dieMessage(`no answer: ${body}`) : Effect.succeed(answer)
+        return answer === undefined ? Effect.die(new Error(`no answer: ${body}`)) : Effect.succeed(answer)
       })
     const asked: Asked = {
       served,

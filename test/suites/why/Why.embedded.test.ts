@@ -11,7 +11,7 @@ import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
 import { ConfigMap, Secret } from "@homeostat/runtime/resource/BuiltIn"
-import { Effect, Either, Schedule } from "effect"
+import { Effect, Result as EffectResult, Schedule } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Chore from "../runtime/Chore.ts"
 import * as Asked from "./Asked.ts"
@@ -312,7 +312,7 @@ describe.concurrent("why answers for an object", () => {
     Effect.gen(function* () {
       const { namespace } = place
       const election = (identity: string) =>
-        Either.getOrThrow(LeaderElection.make({ namespace, name: "chores", identity }))
+        EffectResult.getOrThrow(LeaderElection.make({ namespace, name: "chores", identity }))
       const leader = yield* Asked.start(place, [controller()], { leaderElection: election("pod-1_one") })
       yield* Chore.create(place, "shop")
       yield* leader.until("shop", "reconciled")

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test"
 import * as Cause from "effect/Cause"
-import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as ApiError from "../../client/ApiError.ts"
 import { NotFound } from "../../client/ApiError.ts"
@@ -37,7 +36,7 @@ test("The list has a line for each recording, the newest first", async () => {
   expect((await ask(ring, "")).body).toStartWith("No attempt failed or wrote")
   ring.record(attempt())
   const error = new Error("token=abcdef12")
-  const outcome = Outcome.Failed({ cause: Effect.runSync(Effect.cause(Effect.fail(error))), error, defect: false })
+  const outcome = Outcome.Failed({ cause: Cause.fail(error), error, defect: false })
   ring.record(attempt({ id: ids[1], exchanges: [], outcome }))
   expect(await ask(ring, "")).toEqual({
     status: 200,

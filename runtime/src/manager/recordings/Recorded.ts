@@ -4,6 +4,8 @@
  * The objects are those of the cache, and the texts are those of the requests. So the record of an attempt costs pointers.
  */
 import * as Duration from "effect/Duration"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import type { ApiError } from "../../client/ApiError.ts"
 import type { CachedReads } from "../../client/CachedReads.ts"
 import type { Exchange, Order } from "../../client/Exchange.ts"
@@ -95,7 +97,7 @@ const requestOf = ({ answer, millis, order, request, startedAt }: Exchange): Rec
     startedAt,
     millis,
     response: answer?._tag === "Success" ? answer.value : undefined,
-    error: answer?._tag === "Failure" && answer.cause._tag === "Fail" ? answer.cause.error : undefined,
+    error: answer === undefined ? undefined : Option.getOrUndefined(Exit.findErrorOption(answer)),
     isCut: answer === undefined,
     order
   }

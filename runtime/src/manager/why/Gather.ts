@@ -6,7 +6,6 @@
  * to list is enough.
  */
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Cache from "../../cache/Cache.ts"
@@ -69,11 +68,7 @@ const watchedBy = ({ controller, runner }: Subject) =>
   })
 
 /** The object's current metadata on the API server. */
-const look = (
-  client: Context.Tag.Service<Client.Client>,
-  resource: Resource.Any,
-  key: ObjectKey
-): Effect.Effect<Live> => {
+const look = (client: Client.Client["Service"], resource: Resource.Any, key: ObjectKey): Effect.Effect<Live> => {
   const metadata = Resource.metadataOnly(resource)
   const there = (object: KubernetesObject): Live => ({ _tag: "There", object })
   const notThere: Live = { _tag: "NotThere" }
@@ -91,11 +86,10 @@ const look = (
             Effect.catchTag("Forbidden", () => Effect.fail(forbidden))
           )
     }),
-    Effect.catchAll((error) => Effect.succeed<Live>({ _tag: "Unknown", reason: Permission.reasonOf(error) })),
-    Effect.timeoutTo({
+    Effect.catch((error) => Effect.succeed<Live>({ _tag: "Unknown", reason: Permission.reasonOf(error) })),
+    Effect.timeoutOrElse({
       duration: patience,
-      onSuccess: (live) => live,
-      onTimeout: (): Live => ({ _tag: "Unknown", reason: `no answer within ${patience}` })
+      orElse: () => Effect.succeed<Live>({ _tag: "Unknown", reason: `no answer within ${patience}` })
     })
   )
 }

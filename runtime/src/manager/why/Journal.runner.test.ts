@@ -89,7 +89,7 @@ describe("The journal of a controller", () => {
           { gracePeriod: 0, history: journal }
         )
         const stop = yield* Deferred.make<void>()
-        const term = yield* Effect.fork(prepared.lead(Fence.open, Deferred.await(stop)))
+        const term = yield* Effect.forkChild(prepared.lead(Fence.open, Deferred.await(stop)))
         yield* settle
         yield* Deferred.succeed(stop, undefined)
         yield* Fiber.join(term)

@@ -3,7 +3,7 @@ import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/TestClock"
+import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../../client/Client.ts"
 import type * as Cluster from "../../client/Cluster.fixture.ts"
 import * as Patch from "../../client/Patch.ts"
@@ -58,7 +58,7 @@ const asked = (
     const ask = (query: string) =>
       Effect.gen(function* () {
         const [handler] = handlers
-        if (handler === undefined) return yield* Effect.dieMessage("there is no route")
+        if (handler === undefined) return yield* Effect.die(new Error("there is no route"))
         const response = yield* handler(new Request(`http://localhost:8081/why?${query}`), { address: "127.0.0.1" })
         return yield* Effect.promise(() => response.text())
       })
@@ -210,14 +210,16 @@ describe("A short name", () => {
           Controller.make("widgets", { for: Widget, owns: owns.toReversed(), reconcile }),
           (path) => (path === "/api/v1" ? Effect.never : Effect.succeed(resourceList(path)))
         )
-        const found = yield* Effect.fork(ask("kind=rs&name=a"))
+        const found = yield* Effect.forkChild(ask("kind=rs&name=a"))
         yield* settle
         expect(paths).toHaveLength(2)
         yield* TestClock.adjust("2 seconds")
-        expect(yield* found).toMatch(answer)
-        const lost = yield* Effect.fork(ask("kind=cm&name=a"))
+        expect(yield* Fiber.join(found)).toMatch(answer)
+        const lost = yield* Effect.forkChild(ask("kind=cm&name=a"))
         yield* TestClock.adjust("2 seconds")
-        expect(yield* lost).toBe('no controller here reconciles a kind "cm", but Widget (widgets.example.com)\n')
+        expect(yield* Fiber.join(lost)).toBe(
+          'no controller here reconciles a kind "cm", but Widget (widgets.example.com)\n'
+        )
       })
     )
   )
@@ -233,11 +235,11 @@ effect(
       const slow = server.faults.on({ verb: "get", kind: Widget, name: "a" }, Faults.unanswered)
       server.faults.on({ verb: "get", kind: Widget, name: "a" }, Faults.answer(403))
       server.faults.on({ verb: "list", kind: Widget }, Faults.held)
-      const answer = yield* Effect.fork(ask("kind=widget&name=a"))
+      const answer = yield* Effect.forkChild(ask("kind=widget&name=a"))
       yield* TestClock.adjust("2900 millis")
       slow.remove()
       yield* TestClock.adjust("1100 millis")
-      expect(yield* Fiber.poll(answer)).toMatchObject({ _tag: "Some" })
+      expect(answer.pollUnsafe()).toBeDefined()
       expect(yield* Fiber.join(answer)).toContain("Widget default/a was reconciled")
     })
   )
