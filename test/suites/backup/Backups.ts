@@ -106,6 +106,12 @@ export const events = (scene: Scene.Scene, name: string) =>
       .map(({ reason }) => reason ?? "")
   )
 
+/** Waits until the Events about a Backup have exactly these reasons, in this order. The manager records them after the status. */
+export const eventsAre = (scene: Scene.Scene, name: string, reasons: ReadonlyArray<string>) =>
+  Managed.eventually(`the Events are ${reasons.join(", ")}`, events(scene, name), (found) =>
+    Bun.deepEquals(found, reasons)
+  )
+
 /** Waits for an Event about a Backup whose note contains this text. */
 export const recorded = (
   scene: Scene.Scene,

@@ -187,7 +187,7 @@ Backups.real(
       })
       expect(backup.status?.active).toBeUndefined()
       expect((yield* Scene.jobs(scene)).map(({ metadata }) => metadata.name)).toEqual([job])
-      expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+      yield* Backups.eventsAre(scene, "shop", ["BackupScheduled", "BackupStarted", "BackupCompleted"])
     }).pipe(quickly),
   held
 )
@@ -217,7 +217,7 @@ Backups.real(
       const backup = yield* Backups.completed(scene, "shop")
       expect(backup.status?.lastRun).toMatchObject({ job: job?.metadata.name, reason: "Succeeded", trigger: "start" })
       expect(yield* Scene.jobs(scene)).toHaveLength(1)
-      expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+      yield* Backups.eventsAre(scene, "shop", ["BackupScheduled", "BackupStarted", "BackupCompleted"])
     }).pipe(quickly)
 )
 

@@ -25,7 +25,7 @@ Backups.both("A Backup saves its claim when it is created, and reports that", (s
       tags: expect.arrayContaining([`${scene.namespace}/shop`])
     })
     expect((yield* scene.restic(repository, "dump", "latest", "/docs/a.txt")).stdout).toBe("first")
-    expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+    yield* Backups.eventsAre(scene, "shop", ["BackupScheduled", "BackupStarted", "BackupCompleted"])
 
     const fresh = yield* Scene.claim(scene, "fresh")
     yield* Backups.restoring(scene, "back")

@@ -297,7 +297,7 @@ describe("A Backup", () => {
           Client.list(Pod, { namespace: scene.namespace }),
           ({ items }) => items.length === 0
         )
-        expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupFailed"])
+        yield* Backups.eventsAre(scene, "shop", ["BackupScheduled", "BackupStarted", "BackupFailed"])
       }),
     { node: { unpullable: [nowhere] }, settings: { startTimeout: Duration.seconds(4) } }
   )

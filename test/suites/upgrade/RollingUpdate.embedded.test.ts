@@ -268,7 +268,9 @@ live(
         )
         const things = (yield* busy.count) + (yield* more.count)
         expect(counts.reduce((sum, count) => sum + count)).toBeLessThan(5 * things + 4 * 3 * apps)
-        expect(managers.flatMap(({ warnings }) => warnings)).toEqual([])
+        // A user may win twice in a row. A second conflict is a warning, and the next attempt succeeds.
+        const isConflict = (warning: string) => warning.includes("the object has been modified")
+        expect(managers.flatMap(({ warnings }) => warnings).filter((warning) => !isConflict(warning))).toEqual([])
       }).pipe(Effect.provide(yield* Managed.client(cluster)))
     }).pipe(Effect.timeout("150 seconds")),
   200_000
