@@ -8,7 +8,7 @@ import { join } from "node:path"
  * The most CPU time of the fast lanes, in calibration loops. Lower it when the tests become faster. Raise it only with the reason in the
  * message of the commit.
  */
-export const allowed = 550
+export const allowed = 450
 
 /** The result: the CPU time of the tests in calibration loops, and the problem if they exceed the budget. */
 export interface Spent {
