@@ -318,7 +318,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         }
         if (object === undefined) return Effect.succeedNone
         const decoded = resource.decode(object)
-        // An Either as an Effect takes two operations.
         return Result.isSuccess(decoded) ? Effect.succeed(Option.some(decoded.success)) : Effect.fail(decoded.failure)
       }),
     list: (resource, filter, reader) =>
