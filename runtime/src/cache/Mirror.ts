@@ -37,6 +37,8 @@ export const make = (options: {
   let synced = false
   /** Whether no list has completed yet, and the kind was not absent: the objects are not news. */
   let isFirst = true
+  /** Whether the list in progress began with an empty copy: then it removes nothing, and `put` has stored all that it has. */
+  let isPlain = false
 
   /** Stores an object and adds the change to `changes`. */
   const put = (key: string, object: KubernetesObject, how: How, changes: Array<Change>): void => {
@@ -69,6 +71,7 @@ export const make = (options: {
     for (const object of objects) {
       const key = keyString(object.metadata)
       if (isFirst) put(key, object, how, changes)
+      if (isPlain) continue
       const known = overlay.base(key)
       // Most objects are unchanged in a later list: keep the stored ones, so that the new ones become garbage at once.
       staged.set(key, known !== undefined && isSame(known, object) ? known : object)
@@ -77,18 +80,28 @@ export const make = (options: {
 
   const commit = (resourceVersion: string, how: How, changes: Array<Change>): void => {
     overlay.relisted(resourceVersion)
+    if (isPlain) {
+      // All objects are stored. The list decides about those that an own write hid meanwhile.
+      if (overlay.size() > 0) for (const key of Array.from(overlay.keys())) overlay.watched(key, overlay.base(key))
+    } else replace(how, changes)
+    staged = new Map()
+    synced = true
+    isFirst = false
+    isPlain = false
+  }
+
+  /** Replaces the copy by the staged objects. */
+  const replace = (how: How, changes: Array<Change>): void => {
     const gone = Array.from(overlay.keys()).filter((key) => !staged.has(key))
     for (const key of gone) drop(key, undefined, { ...how, initial: false, relisted: true }, changes)
     const found = { ...how, relisted: !isFirst }
     for (const [key, object] of staged) put(key, object, found, changes)
-    staged = new Map()
-    synced = true
-    isFirst = false
   }
 
   /** Nothing of the kind exists any more, own writes included. */
   const clear = (how: How, changes: Array<Change>): void => {
     staged = new Map()
+    isPlain = false
     overlay.relisting()
     overlay.relisted("")
     for (const key of Array.from(overlay.keys()))
@@ -107,6 +120,7 @@ export const make = (options: {
       switch (edit._tag) {
         case "Begin":
           staged = new Map()
+          isPlain = isFirst && overlay.keys()[Symbol.iterator]().next().done === true
           overlay.relisting()
           break
         case "Stage":
