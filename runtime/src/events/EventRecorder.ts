@@ -17,6 +17,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Inspectable from "effect/Inspectable"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
@@ -227,7 +228,12 @@ export const make = (options: {
       })
     }
 
-    const store = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, mostSeries)
+    /** Open while there are series. */
+    const counting = yield* Latch.make(false)
+    const store = (key: bigint, entry: Series): void => {
+      Bounded.put(series, key, entry, mostSeries)
+      counting.openUnsafe()
+    }
 
     const lost = (error: { readonly message: string }, count = 1) =>
       Effect.suspend(() => {
@@ -288,6 +294,7 @@ export const make = (options: {
       for (const [key, { count, lastAt, written }] of series) {
         if (count === written && now - lastAt >= seriesMillis) series.delete(key)
       }
+      if (series.size === 0) counting.closeUnsafe()
     })
 
     const flush = Effect.flatMap(Deferred.make<void>(), (flushed) =>
@@ -323,7 +330,8 @@ export const make = (options: {
       isTickPending = true
       return Queue.offer(queue, { run: tick, isAlone: true })
     })
-    yield* Effect.sleep(tickMillis).pipe(
+    yield* counting.await.pipe(
+      Effect.andThen(Effect.sleep(tickMillis)),
       Effect.andThen(offerTick),
       Effect.forever,
       Effect.interruptible,

@@ -1,14 +1,16 @@
 import { describe, expect, test } from "bun:test"
-import { live } from "@homeostat/testkit/Test"
+import { effect, live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Scheduler from "effect/Scheduler"
+import * as TestClock from "effect/testing/TestClock"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Controller from "../controller/Controller.ts"
 import * as Result from "../controller/Result.ts"
 import { Widget, widget } from "../controller/World.fixture.ts"
+import * as Time from "../resource/Time.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as FairScheduler from "./FairScheduler.ts"
@@ -198,14 +200,51 @@ describe("FairScheduler", () => {
 })
 
 live("The process measures the delay of its timers", () =>
+  FairScheduler.within(
+    Effect.gen(function* () {
+      const registry = Metrics.make()
+      yield* Effect.provideService(FairScheduler.lagMetered, Metrics.Metrics, registry)
+      yield* Effect.sleep("150 millis")
+      const until = performance.now() + 500
+      while (performance.now() < until);
+      yield* Effect.sleep("10 millis")
+      const { homeostat_event_loop_lag_seconds_sum: sum = 0 } = reading(registry)
+      expect(sum).toBeWithin(0.15, 5)
+    })
+  )
+)
+
+effect("The measurement of timers stops in a process at rest, and goes on with the next turn of a fiber", () =>
   Effect.gen(function* () {
-    const registry = Metrics.make()
-    yield* Effect.provideService(FairScheduler.lagMetered, Metrics.Metrics, registry)
-    yield* Effect.sleep("150 millis")
-    const until = performance.now() + 500
-    while (performance.now() < until);
-    yield* Effect.sleep("10 millis")
-    const { homeostat_event_loop_lag_seconds_sum: sum = 0 } = reading(registry)
-    expect(sum).toBeWithin(0.15, 5)
+    const clock = yield* Clock.Clock
+    const delays: Array<number> = []
+    let turns = 0
+    let wake = (_: number): void => {}
+    const onTurn = (listener: (began: number) => void) => {
+      wake = listener
+      return () => {}
+    }
+    yield* Effect.forkScoped(
+      FairScheduler.meter(clock, { turns: () => turns, onTurn }, (seconds) => void delays.push(seconds))
+    )
+    yield* TestClock.adjust("3 seconds")
+    // After 100, 300, 700 and 1500 ms, and after a calm second.
+    expect(delays).toEqual([0, 0, 0, 0, 0])
+    yield* TestClock.adjust("1 hour")
+    expect(delays).toHaveLength(5)
+
+    wake(Time.monotonic(clock) - 30)
+    yield* TestClock.adjust("99 millis")
+    expect(delays.slice(5)).toEqual([0.03])
+    yield* TestClock.adjust("1 millis")
+    expect(delays.slice(5)).toEqual([0.03, 0])
+
+    // Other fibers have turns too.
+    const busy = delays.length
+    for (let second = 0; second < 60; second++) {
+      turns += 2
+      yield* TestClock.adjust("1 second")
+    }
+    expect(delays.length - busy).toBeWithin(58, 64)
   })
 )

@@ -6,6 +6,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Scheduler from "effect/Scheduler"
 import type * as Scope from "effect/Scope"
@@ -34,17 +35,32 @@ const machine: Host = {
   immediate: (run) => void setImmediate(run)
 }
 
+/** A scheduler that counts its turns. */
+export interface FairScheduler extends Scheduler.Scheduler {
+  /** The turns of the event loop in which a fiber ran. */
+  readonly turns: () => number
+  /** Calls the listener at the beginning of the next turn, with its time. Returns a function that forgets the listener. */
+  readonly onTurn: (listener: (began: number) => void) => () => void
+}
+
 /**
  * Makes a scheduler that runs fibers in microtasks for {@link turnMillis}, and then yields to the event loop: a running fiber yields too.
  * Waiting fibers continue in the order in which they were scheduled.
  */
-export const make = ({ immediate, microtask, now }: Host = machine): Scheduler.Scheduler => {
+export const make = ({ immediate, microtask, now }: Host = machine): FairScheduler => {
   let began: number | undefined
   let waiting: Array<() => void> = []
+  let turns = 0
+  const listeners = new Set<(began: number) => void>()
 
   const isOver = (): boolean => {
     if (began !== undefined) return now() - began >= turnMillis
     began = now()
+    turns++
+    for (const listener of listeners) {
+      listeners.delete(listener)
+      listener(began)
+    }
     immediate(nextTurn)
     return false
   }
@@ -75,7 +91,12 @@ export const make = ({ immediate, microtask, now }: Host = machine): Scheduler.S
   return {
     executionMode: mixed.executionMode,
     shouldYield: (fiber) => mixed.shouldYield(fiber) || (++steps % stepsPerLook === 0 && isOver()),
-    makeDispatcher: () => mixed.makeDispatcher()
+    makeDispatcher: () => mixed.makeDispatcher(),
+    turns: () => turns,
+    onTurn: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    }
   }
 }
 
@@ -99,25 +120,57 @@ export const within = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
 /** The time between two measurements while timers are late, in ms. */
 const lateMillis = 100
 
-/** The longest time between two measurements, in ms: an idle process wakes up seldom. */
+/** The longest time between two measurements, in ms. */
 const calmMillis = 1000
 
 /** A timer that is at most this late, in ms, is on time. */
 const onTimeMillis = 5
 
-/** Measures how late a timer of this process runs, until the scope closes. With a test clock the lag is 0. */
-export const lagMetered: Effect.Effect<void, never, Scope.Scope> = Effect.gen(function* () {
-  const clock = yield* Clock.Clock
-  if (!Time.isMachine(clock)) return
-  const lag = (yield* Metrics).histogram(Metric.eventLoopLag, {})
+/**
+ * Measures how late timers run, and passes each delay in seconds to `observe`. While only the measurement itself has turns, it stops. The
+ * next turn begins the next measurement, so that a process at rest does not wake up.
+ *
+ * @internal
+ */
+export const meter = (
+  clock: Clock.Clock,
+  { onTurn, turns }: Pick<FairScheduler, "onTurn" | "turns">,
+  observe: (seconds: number) => void
+): Effect.Effect<never> => {
   let pause = lateMillis
+  const record = (due: number): void => {
+    const late = Math.max(0, Time.monotonic(clock) - due)
+    observe(late / 1000)
+    pause = late > onTimeMillis ? lateMillis : Math.min(2 * pause, calmMillis)
+  }
+  const rest = Effect.callback<void>((resume) => {
+    // The turn may have been blocked before the measurement gets its part of it.
+    const forget = onTurn((began) =>
+      resume(
+        Effect.sync(() => {
+          pause = lateMillis
+          record(began)
+        })
+      )
+    )
+    return Effect.sync(forget)
+  })
   const measure = Effect.suspend(() => {
     const due = Time.monotonic(clock) + pause
-    return Effect.map(Effect.sleep(pause), () => {
-      const late = Math.max(0, Time.monotonic(clock) - due)
-      lag.observe(late / 1000)
-      pause = late > onTimeMillis ? lateMillis : Math.min(2 * pause, calmMillis)
+    const isCalm = pause === calmMillis
+    const before = turns()
+    return Effect.flatMap(clock.sleep(Duration.millis(pause)), () => {
+      record(due)
+      return isCalm && turns() <= before + 1 ? rest : Effect.void
     })
   })
-  yield* Effect.forkScoped(Effect.forever(measure))
+  return Effect.forever(measure)
+}
+
+/** Measures the delay of the timers of this process, until the scope closes. With a test clock or another scheduler, it measures nothing. */
+export const lagMetered: Effect.Effect<void, never, Scope.Scope> = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  if (!Time.isMachine(clock) || (yield* Scheduler.Scheduler) !== scheduler) return
+  const lag = (yield* Metrics).histogram(Metric.eventLoopLag, {})
+  yield* Effect.forkScoped(meter(clock, scheduler, (seconds) => lag.observe(seconds)))
 })

@@ -392,10 +392,10 @@ export const processStart = gauge(
   "Start time of the process since unix epoch in seconds."
 )
 
-/** How late a timer of this process ran, measured every second, and ten times a second while it is late. */
+/** How late a timer of this process ran, measured every second of work, and ten times a second while it is late. */
 export const eventLoopLag = histogram(
   "homeostat_event_loop_lag_seconds",
-  "How late a timer of this process ran, measured every second, and ten times a second while it is late. Probes, watches and Lease renewals are as late.",
+  "How late a timer of this process ran, measured every second of work, and ten times a second while it is late. Probes, watches and Lease renewals are as late.",
   [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 )
 
