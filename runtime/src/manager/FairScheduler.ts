@@ -39,8 +39,8 @@ const machine: Host = {
 export interface FairScheduler extends Scheduler.Scheduler {
   /** The turns of the event loop in which a fiber ran. */
   readonly turns: () => number
-  /** Calls the listener at the beginning of the next turn, with its time. Returns a function that forgets the listener. */
-  readonly onTurn: (listener: (began: number) => void) => () => void
+  /** Calls the listener at the beginning of the next turn. Returns a function that forgets the listener. */
+  readonly onTurn: (listener: () => void) => () => void
 }
 
 /**
@@ -51,7 +51,7 @@ export const make = ({ immediate, microtask, now }: Host = machine): FairSchedul
   let began: number | undefined
   let waiting: Array<() => void> = []
   let turns = 0
-  const listeners = new Set<(began: number) => void>()
+  const listeners = new Set<() => void>()
 
   const isOver = (): boolean => {
     if (began !== undefined) return now() - began >= turnMillis
@@ -59,7 +59,7 @@ export const make = ({ immediate, microtask, now }: Host = machine): FairSchedul
     turns++
     for (const listener of listeners) {
       listeners.delete(listener)
-      listener(began)
+      listener()
     }
     immediate(nextTurn)
     return false
@@ -138,30 +138,19 @@ export const meter = (
   observe: (seconds: number) => void
 ): Effect.Effect<never> => {
   let pause = lateMillis
-  const record = (due: number): void => {
-    const late = Math.max(0, Time.monotonic(clock) - due)
-    observe(late / 1000)
-    pause = late > onTimeMillis ? lateMillis : Math.min(2 * pause, calmMillis)
-  }
   const rest = Effect.callback<void>((resume) => {
-    // The turn may have been blocked before the measurement gets its part of it.
-    const forget = onTurn((began) =>
-      resume(
-        Effect.sync(() => {
-          pause = lateMillis
-          record(began)
-        })
-      )
-    )
+    const forget = onTurn(() => resume(Effect.void))
     return Effect.sync(forget)
   })
   const measure = Effect.suspend(() => {
     const due = Time.monotonic(clock) + pause
-    const isCalm = pause === calmMillis
     const before = turns()
     return Effect.flatMap(clock.sleep(Duration.millis(pause)), () => {
-      record(due)
-      return isCalm && turns() <= before + 1 ? rest : Effect.void
+      const late = Math.max(0, Time.monotonic(clock) - due)
+      observe(late / 1000)
+      const isAtRest = turns() <= before + 1
+      pause = isAtRest || late > onTimeMillis ? lateMillis : Math.min(2 * pause, calmMillis)
+      return isAtRest ? rest : Effect.void
     })
   })
   return Effect.forever(measure)
