@@ -154,6 +154,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const scope = yield* Effect.scope
   const clock = yield* Clock.Clock
   const handles = new Map<string, Informer.Handle>()
+  /** The informers of each kind, in all its versions and projections. */
+  const byName = new Map<string, Array<Informer.Handle>>()
   /** The indexes by kind and name: reads of a kind search the informers of all its selectors. */
   const definitions = new Map<string, Index.Definition>()
   /** The transforms without a name, with a number for each. */
@@ -173,7 +175,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   )
 
   yield* client.onWrite((write) => {
-    for (const handle of handles.values()) handle.written(write)
+    for (const handle of byName.get(Resource.nameOf(write.resource)) ?? []) handle.written(write)
   })
 
   const define = (resource: Resource.Any, definition: Index.Definition): void => {
@@ -218,6 +220,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         counted: metered.counted(Resource.nameOf(resource))
       })
       handles.set(identity, handle)
+      const name = Resource.nameOf(resource)
+      byName.set(name, [...(byName.get(name) ?? []), handle])
       return Effect.as(Queue.offer(declared, handle), handle.informer)
     })
 
