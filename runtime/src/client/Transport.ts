@@ -2,9 +2,9 @@
  * The bottom of the stack: one request, one response, no retries. Over the network it is Bun's fetch with the cluster's TLS; another
  * implementation may respond from memory.
  *
- * Why a hand-written layer over `Bun.FetchSession`: it adds 0.05 to 0.12 ms of CPU per request, where the HttpClient of Effect 3
- * adds 0.3 to 0.5 ms, and the protocol is chosen per request. One HTTP/2 connection carries everything, including watches (Bun opens
- * another one at 100 streams), which takes less CPU than HTTP/1.1 with one connection per watch.
+ * Why not Effect's HttpClient: this layer adds 3 µs of CPU to a fetch, and HttpClient of Effect 4.1 adds 43 µs, an eighth of what a write
+ * costs. The protocol is an option of each fetch. One HTTP/2 connection carries everything, including watches (Bun opens another one at
+ * 100 streams), which takes less CPU than HTTP/1.1 with one connection per watch.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
