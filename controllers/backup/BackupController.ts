@@ -51,8 +51,9 @@ export const controller = Controller.make("backup", {
   transforms: Needs.transforms,
   finalizer: { name: Names.finalizer, cleanup: Cleanup.cleanup },
   access: [...MoverJobs.access, ...Prerequisites.access],
-  reconcile: (backup) =>
+  reconcile: (stored) =>
     Effect.gen(function* () {
+      const backup = BackupStatus.trusted(stored)
       const now = yield* Clock.currentTimeMillis
       const all = (yield* MoverJobs.of(backup)).filter((job) => !Cleanup.isCleanup(job))
       const jobs = all.filter((job) => !Maintenance.isMaintenance(job))
@@ -74,7 +75,7 @@ export const controller = Controller.make("backup", {
         next: scheduled.next,
         now
       })
-      yield* Status.update(backup, whole.status)
+      yield* Status.update(stored, BackupStatus.recorded(whole.status))
       // After the status, because a retry after a failed status write would record the Events twice.
       for (const { note, reason, type } of whole.events) {
         yield* EventRecorder.record({ regarding: backup, type, reason, note })

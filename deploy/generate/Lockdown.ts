@@ -195,6 +195,10 @@ const isOfWebApp = `${controllersOf("object")}.exists(r, r.apiVersion.startsWith
 /** The capabilities of privileged movers, which the baseline of Pod Security allows. */
 const capabilities = [...new Set(Object.values(MoverJob.capabilities).flat())].sort()
 
+/** Whether a metadata has the label `l`, or meets another condition on its value. */
+const labelled = (metadata: string, otherwise: string): string =>
+  `has(${metadata}.labels) && l[0] in ${metadata}.labels && (l[1] == '' || ${metadata}.labels[l[0]] == l[1] || ${otherwise})`
+
 /** The Job and pod of a mover, as `MoverJob.desired` makes them. */
 const ofMovers = isolation("variables.pod.containers")
 const movers: Rules = {
@@ -204,14 +208,13 @@ const movers: Rules = {
     pod: "object.spec.template.spec",
     // Without a controller the policy of Jobs refuses it.
     owner: `(${controllersOf("object")}.map(r, string(r.uid)) + [''])[0]`,
+    // An empty value stands for any. A manager of 0.1.0 sets no label of the use, and the name of a Job depends on its trigger.
     labels: `[${[
       ...Object.entries(Names.moverLabels).map(([label, value]) => `[${text(label)}, ${text(value)}]`),
       `[${text(Names.ownerLabel)}, variables.owner]`,
-      ...[Names.repositoryLabel, Names.triggerLabel, Names.useLabel].map((label) => `[${text(label)}, '']`)
+      ...[Names.repositoryLabel, Names.triggerLabel].map((label) => `[${text(label)}, '']`)
     ].join(", ")}]`,
-    // An empty value stands for any.
-    unlabelled:
-      "variables.labels.filter(l, ![object.metadata, object.spec.template.metadata].all(m, has(m.labels) && l[0] in m.labels && (l[1] == '' || m.labels[l[0]] == l[1]))).map(l, l[0])",
+    unlabelled: `variables.labels.filter(l, !(${labelled("object.metadata", `l[0] == ${text(Names.nameLabel)} && object.metadata.labels[l[0]] == ${text(Names.maintenanceName)}`)} && ${labelled("object.spec.template.metadata", "false")})).map(l, l[0])`,
     token: `has(variables.pod.automountServiceAccountToken) ? string(variables.pod.automountServiceAccountToken) : 'not set'`,
     hosts: hostNamespaces,
     volumes: `${orElse("variables.pod", "volumes", "[]")}.filter(v, !(has(v.persistentVolumeClaim) || has(v.emptyDir) || has(v.secret))).map(v, v.name)`,

@@ -220,7 +220,11 @@ const run = {
   trigger: Schema.Literals(triggers).annotate({ description: "The trigger of the run." }),
   startTime: Field.Time.annotate({ description: "The start time." }),
   uid: optional(text(253), "The UID of that Job. A later Job may have the same name."),
-  tag: optional(text(100), "restic's tag of the snapshots of the run.")
+  tag: optional(text(100), "restic's tag of the snapshots of the run."),
+  recordedJob: optional(
+    text(253),
+    "The Job that uid and tag belong to. If it differs from job, an older manager has changed job alone."
+  )
 } as const
 
 /** The status of an active or finished maintenance. */

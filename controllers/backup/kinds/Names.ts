@@ -49,8 +49,24 @@ export const restoreAnnotation = `${domain}/restore-to-namespaces`
 /** Keeps a Backup until its mover has stopped and, if requested, its snapshots are deleted. */
 export const finalizer = `${domain}/finalizer`
 
+/** On Jobs and mover pods: see {@link moverLabels} and {@link jobName}. */
+export const nameLabel = "app.kubernetes.io/name"
+
 /** The labels of every mover pod, which the controllers watch. */
 export const moverLabels = {
-  "app.kubernetes.io/name": "homeostat-mover",
+  [nameLabel]: "homeostat-mover",
   "app.kubernetes.io/managed-by": "homeostat"
 } as const
+
+/** The trigger of a maintenance. */
+export const maintenanceTrigger = "maintenance"
+
+/**
+ * The {@link nameLabel} of the Job of a maintenance. A manager of 0.1.0 takes each Job of a Backup with {@link moverLabels} for a run. It does
+ * not see this one. It still sees its pod, which has the labels of every mover, and waits for it.
+ */
+export const maintenanceName = "homeostat-maintenance"
+
+/** The {@link nameLabel} of a Job. 0.1.0 knows the triggers of runs, of Restores and of the clean-up. */
+export const jobName = (trigger: string): string =>
+  trigger === maintenanceTrigger ? maintenanceName : moverLabels[nameLabel]

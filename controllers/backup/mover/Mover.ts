@@ -2,9 +2,9 @@
  * The mover: the program in the pod of a backup or restore. It runs operations of restic in their order, and leaves one line of JSON
  * as its result. It needs restic 0.17.1 or newer, for its exit codes 10, 11 and 12.
  *
- *     homeostat mover preflight [unlock-all] [backup] [check] [forget] [prune]
- *     homeostat mover preflight restore
- *     homeostat mover preflight delete
+ *     homeostat mover protocol-2 preflight [unlock-all] [backup] [check] [forget] [prune]
+ *     homeostat mover protocol-2 preflight restore
+ *     homeostat mover protocol-2 preflight delete
  *
  * `Parameters.ts` lists the environment variables, and `Outcome.exitCodes` the exit codes.
  */
@@ -14,6 +14,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { exitCodes } from "../run/Outcome.ts"
 import * as Hold from "./Hold.ts"
+import * as Protocol from "./Protocol.ts"
 import * as Report from "./Report.ts"
 import * as Restic from "./Restic.ts"
 import * as Snapshots from "./Snapshots.ts"
@@ -342,10 +343,15 @@ const deleteAll = (mover: Mover): Step =>
     yield* prune(mover)
   })
 
-/** Runs the operations in their order, and ends with the reason of the run. */
-export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<never, Report.Finished> =>
+/** Runs the operations in their order, and ends with the reason of the run. The first argument may name the protocol. */
+export const run = (mover: Mover, args: ReadonlyArray<string>): Effect.Effect<never, Report.Finished> =>
   Effect.gen(function* () {
     const { parameters, report } = mover
+    const asked = Protocol.of(args)
+    if (asked > Protocol.number) {
+      return yield* finish("MoverTooOld", `unknown protocol: ${asked} (must be at most ${Protocol.number})`)
+    }
+    const names = args[0]?.startsWith("protocol-") === true ? args.slice(1) : args
     const accepted = `must be one of ${operations.join(", ")}`
     const unknown = names.find((name) => !operations.some((operation) => operation === name))
     if (unknown !== undefined) return yield* finish("ResticFailed", `unknown operation: "${unknown}" (${accepted})`)

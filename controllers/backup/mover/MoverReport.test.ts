@@ -11,6 +11,7 @@ const snapshots: ReadonlyArray<MoverReport.Snapshot> = [
 ]
 const succeeded: MoverReport.MoverReport = {
   reason: "Succeeded",
+  protocol: 1,
   message: "",
   operation: undefined,
   repository: undefined,
@@ -32,6 +33,15 @@ describe("MoverReport.parse", () => {
     expect(MoverReport.parse(`{"message_type":"summary","files_new":1}\nunlocked {\n${whole}\n`)).toEqual(succeeded)
     expect(MoverReport.parse(`${whole}\nsh: can't kill pid 7`)).toEqual(succeeded)
   })
+  for (const [text, protocol] of [
+    ['{"reason":"Succeeded","protocol":2}', 2],
+    ['{"reason":"Succeeded","protocol":2,"message":"cut of', 2],
+    ['{"reason":"Succeeded","message":"protocol: 2"}', 1],
+    ['{"reason":"Succeeded","protocol":"2"}', 1],
+    ["protocol: 2", 1]
+  ] as const) {
+    test(`reads the protocol ${protocol}: ${text}`, () => expect(MoverReport.parse(text).protocol).toBe(protocol))
+  }
   test("reads fields in any order", () =>
     expect(MoverReport.parse('{"checked":true,"reason":"Succeeded"}')).toEqual({
       ...succeeded,

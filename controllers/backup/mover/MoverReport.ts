@@ -1,5 +1,5 @@
 /**
- * The result that the mover reports: one JSON object in its termination message, `{"reason", "message", "operation", "repository",
+ * The result that the mover reports: one JSON object in its termination message, `{"reason", "protocol", "message", "operation", "repository",
  * "kept", "removed", "held", "pruned", "checked", "unlocked", "restored": {"snapshot", "bytes", "files", "ownership"}, "cut", "snapshots": [{"pvc",
  * "id", "bytes", "added", "files", "before"} | {"pvc", "empty": true, "before"}]}`, without fields that do not apply. `before` is
  * `{"id", "bytes", "files"}`. Pure.
@@ -72,6 +72,8 @@ export type Ownership = (typeof ownerships)[number]
 export interface MoverReport {
   /** The mover's reason; undefined if it is absent. */
   readonly reason: string | undefined
+  /** The mover's protocol: see `Protocol`. A mover of 0.1.0 reports none, and has 1. */
+  readonly protocol: number
   /** The mover's message, or the end of another text; in one line, empty without any text. */
   readonly message: string
   /** The operation that failed: `preflight`, `backup`, `forget`, `prune`, `check`, `restore` or `delete`. */
@@ -101,6 +103,7 @@ const longest = 900
 
 const nothing: MoverReport = {
   reason: undefined,
+  protocol: 1,
   message: "",
   operation: undefined,
   repository: undefined,
@@ -150,6 +153,7 @@ const asObject = (value: unknown): { readonly [field: string]: unknown } | undef
 
 const read = (object: { readonly [field: string]: unknown }): MoverReport => ({
   reason: typeof object.reason === "string" ? object.reason : undefined,
+  protocol: counted(object.protocol) ?? 1,
   message: typeof object.message === "string" ? clean(object.message) : "",
   operation: operation(object.operation),
   repository: id(object.repository),
@@ -230,6 +234,7 @@ const salvage = (text: string): MoverReport => {
   return {
     ...nothing,
     reason: string("reason"),
+    protocol: Number(/"protocol"\s*:\s*([0-9]{1,6})/.exec(cut)?.[1] ?? 1),
     message: clean(string("message") ?? ""),
     operation: operation(string("operation")),
     repository: id(string("repository")),

@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test"
 import * as MoverReport from "./MoverReport.ts"
+import * as Protocol from "./Protocol.ts"
 import * as Report from "./Report.ts"
+
+test("A report names the protocol of its mover", () => {
+  const finished = new Report.Finished({ reason: "Succeeded", exitCode: 0, message: "" })
+  expect(MoverReport.parse(Report.text(Report.make(), finished)).protocol).toBe(Protocol.number)
+})
 
 test("A report that exceeds the termination message keeps the volumes that lost files", () => {
   const before = { id: "ab".repeat(32), bytes: 100, files: 100 }

@@ -1,6 +1,7 @@
 /** The result of a mover, as it grows: one line of JSON in the termination message. `MoverReport.ts` reads it. */
 import * as Data from "effect/Data"
 import * as MoverReport from "./MoverReport.ts"
+import * as Protocol from "./Protocol.ts"
 
 /** The run has ended, with success or failure. */
 export class Finished extends Data.TaggedError("Finished")<{
@@ -70,6 +71,7 @@ const isReduced = (volume: Volume): boolean => {
 export const text = (report: Report, { exitCode, message, reason }: Finished): string => {
   const head = {
     reason,
+    protocol: Protocol.number,
     message: fit(MoverReport.clean(message), longestMessage),
     ...(exitCode !== 0 && report.operation !== undefined && { operation: report.operation }),
     repository: report.repository,

@@ -57,7 +57,10 @@ describe("The progress of an active Job", () => {
     expect(JobProgress.read(open, [pod(open, "p", { phase: "Running", state: terminated(0) })])).toEqual({
       _tag: "Running",
       message: "The mover has ended",
-      ended: { ending: { _tag: "Exited", exitCode: 0, text: undefined, reason: undefined }, at: expect.any(Number) }
+      ended: {
+        ending: { _tag: "Exited", exitCode: 0, text: undefined, reason: undefined, mover: { image: "", protocol: 1 } },
+        at: expect.any(Number)
+      }
     }))
 
   test("is Running after its pod has ended, until the Job ends", () =>
@@ -220,12 +223,21 @@ describe("The result of a finished Job", () => {
     return progress
   }
 
-  test("has the exit code, message and time of the container", () =>
-    expect(end(done, [pod(done, "p", { phase: "Succeeded", state: terminated(0, { message: "{}" }) })])).toEqual({
+  test("has the exit code, message and time of the container, and the image and protocol of the mover", () => {
+    const spec = { containers: [{ name: "mover", image: "registry.test/mover:1", args: ["protocol-2", "preflight"] }] }
+    const ofMover = { ...done, spec: { ...done.spec, template: { spec } } }
+    expect(end(ofMover, [pod(done, "p", { phase: "Succeeded", state: terminated(0, { message: "{}" }) })])).toEqual({
       _tag: "Ended",
-      ending: { _tag: "Exited", exitCode: 0, text: "{}", reason: undefined },
+      ending: {
+        _tag: "Exited",
+        exitCode: 0,
+        text: "{}",
+        reason: undefined,
+        mover: { image: "registry.test/mover:1", protocol: 2 }
+      },
       at: at("2026-11-20T02:04:00Z")
-    }))
+    })
+  })
 
   for (const code of [1, 3, 40, 41, 42, 43, 44, 47, 137, 143]) {
     test(`has exit code ${code}`, () =>

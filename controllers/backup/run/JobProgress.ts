@@ -124,7 +124,8 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
     const { exitCode, finishedAt, message, reason } = container
     const at = millis(finishedAt)
     if (at === undefined) return hasEnded
-    return { ...hasEnded, ended: { ending: { _tag: "Exited", exitCode, text: message, reason }, at } }
+    const mover = MoverJob.moverOf(job)
+    return { ...hasEnded, ended: { ending: { _tag: "Exited", exitCode, text: message, reason, mover }, at } }
   }
   const obstacle = present === undefined ? undefined : obstacleOf(present)
   return {
@@ -225,7 +226,8 @@ const ended = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   if ((container.exitCode === 0) !== (failed === undefined)) {
     return end({ _tag: "Lost", succeeded: failed === undefined })
   }
-  return end({ _tag: "Exited", exitCode: container.exitCode, text: container.message, reason: container.reason })
+  const { exitCode, message, reason } = container
+  return end({ _tag: "Exited", exitCode, text: message, reason, mover: MoverJob.moverOf(job) })
 }
 
 const disruption = (pod: Pod): string =>

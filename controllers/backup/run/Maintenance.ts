@@ -20,10 +20,9 @@ import * as State from "./RunStatus.ts"
 import type { Refusal, Understood } from "./Spec.ts"
 import * as Text from "./Text.ts"
 
-const trigger = "maintenance"
-
 /** Whether a Job maintains a repository. */
-export const isMaintenance = (job: Job): boolean => job.metadata.labels?.[Names.triggerLabel] === trigger
+export const isMaintenance = (job: Job): boolean =>
+  job.metadata.labels?.[Names.triggerLabel] === Names.maintenanceTrigger
 
 /** A kind of maintenance. */
 export type Operation = "check" | "forget" | "prune"
@@ -155,7 +154,7 @@ export const work = (
     // The next attempt is a new Job.
     spec: { ...backup.spec, backoffLimit: 0 },
     name: MoverJob.nameOf(name, `k${MoverJob.shortHash(before)}`),
-    trigger,
+    trigger: Names.maintenanceTrigger,
     use: "exclusive",
     operations: ["preflight", ...operations],
     parameters: {

@@ -194,7 +194,7 @@ describe("The mover has only the permissions that it needs:", () => {
 describe("The mover container", () => {
   test("gets only its operations as arguments, with the entrypoint of the image", () => {
     const { container } = made()
-    expect(container.args).toEqual(["preflight", "backup", "forget"])
+    expect(container.args).toEqual(["protocol-2", "preflight", "backup", "forget"])
     expect(container.command).toBeUndefined()
   })
   test("gets the parameters of its script as variables", () =>
@@ -301,6 +301,21 @@ describe("The pod of a mover", () => {
     expect([spec?.priorityClassName, spec?.securityContext?.seLinuxOptions]).toEqual(["low", seLinuxOptions])
     expect(template({})?.spec).not.toHaveProperty("priorityClassName")
   })
+})
+
+describe("A manager of 0.1.0, which takes each Job of a Backup with the labels of a mover for a run,", () => {
+  const known = ["start", "schedule", "manual", "unlock", "retry", "restore", "delete"]
+  for (const trigger of [...known, Names.maintenanceTrigger]) {
+    const isKnown = known.includes(trigger)
+    test(`${isKnown ? "sees" : "does not see"} a Job with the trigger ${trigger}, and sees its pod`, () => {
+      const { metadata, spec } = MoverJob.desired(work({ trigger }), Settings.defaults)
+      const seen = ({ labels = {} }: { readonly labels?: { readonly [label: string]: string } }) =>
+        labels["app.kubernetes.io/name"] === "homeostat-mover" && labels["app.kubernetes.io/managed-by"] === "homeostat"
+      expect([seen(metadata), seen(spec?.template.metadata ?? {})]).toEqual([isKnown, true])
+      // By this label it finds the Job on the server, and waits for it.
+      expect(metadata.labels).toHaveProperty(["backup.example.com/repository"])
+    })
+  }
 })
 
 describe("The Job of a mover", () => {

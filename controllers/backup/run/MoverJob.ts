@@ -9,6 +9,7 @@ import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/Kube
 import * as Duration from "effect/Duration"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
+import * as Protocol from "../mover/Protocol.ts"
 import type * as Credentials from "../repository/Credentials.ts"
 import * as Repository from "../repository/Repository.ts"
 import type { Values } from "../Settings.ts"
@@ -94,6 +95,12 @@ export const nodeOf = ({ spec }: Job): string | undefined => {
 
 const nodeField = "metadata.name"
 
+/** The mover of a Job: its image, and the protocol that its arguments ask for. */
+export const moverOf = ({ spec }: Job): { readonly image: string; readonly protocol: number } => {
+  const made = spec?.template.spec?.containers.find(({ name }) => name === container)
+  return { image: made?.image ?? "", protocol: Protocol.of(made?.args ?? []) }
+}
+
 /** The mount path of a claim. Names of claims are valid in paths. */
 export const dataPath = (claim: string): string => `/data/${claim}`
 
@@ -153,7 +160,7 @@ export const desired = (work: Work, settings: MoverSettings): Desired<Job> => {
     metadata: {
       name: work.name,
       ...(owner.metadata.namespace !== undefined && { namespace: owner.metadata.namespace }),
-      labels,
+      labels: { ...labels, [Names.nameLabel]: Names.jobName(work.trigger) },
       annotations: present(work.annotations),
       ownerReferences: [
         {
@@ -229,7 +236,7 @@ export const desired = (work: Work, settings: MoverSettings): Desired<Job> => {
             {
               name: container,
               image: spec.image ?? settings.moverImage,
-              args: [...work.operations],
+              args: [Protocol.operation, ...work.operations],
               env: [
                 ...Object.entries(present(env)).map(([name, value]) => ({
                   name,

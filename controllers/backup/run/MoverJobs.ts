@@ -45,9 +45,14 @@ export const access: ReadonlyArray<Access.Access> = [
   Access.list(Event)
 ]
 
-const movers = Object.entries(Names.moverLabels)
-  .map(([label, value]) => `${label}=${value}`)
-  .join(",")
+const selected = (labels: { readonly [label: string]: string }): string =>
+  Object.entries(labels)
+    .map(([label, value]) => `${label}=${value}`)
+    .join(",")
+
+const { [Names.nameLabel]: mover, ...managed } = Names.moverLabels
+
+const jobs = `${selected(managed)},${Names.nameLabel} in (${Names.maintenanceName},${mover})`
 
 const byRepository: Index.Definition = {
   name: "backup.repository",
@@ -68,7 +73,7 @@ export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A,
   const nobody: ReadonlyArray<ObjectKey> = []
   return [
     Trigger.on(Job, {
-      labelSelector: movers,
+      labelSelector: jobs,
       indexes: [byRepository, MoverSlots.working],
       map: (job) =>
         Effect.gen(function* () {
@@ -78,7 +83,7 @@ export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A,
         })
     }),
     Trigger.on(Pod, {
-      labelSelector: movers,
+      labelSelector: selected(Names.moverLabels),
       indexes: [byRepository],
       map: (pod) =>
         Effect.gen(function* () {

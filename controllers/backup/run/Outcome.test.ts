@@ -86,7 +86,7 @@ describe("Outcome.judge returns a reason, the message of the mover and advice fo
       message: "The mover exceeded its memory limit. Raise limits.memory in spec.resources"
     }))
   test("Outcome.futile contains the exit codes that a new pod would not change", () =>
-    expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47, 48, 49, 50, 51]))
+    expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47, 48, 49, 50, 51, 52]))
   test("42, even if the message suggests another reason", () =>
     expect(exited(42, "", { text: "no space left on device" }).reason).toBe("WrongPassword"))
   test("44 with the snapshots that were saved before", () =>
@@ -421,4 +421,39 @@ test("The reason DestinationFull of the mover is accepted, and a lock is stale a
     "DestinationFull"
   )
   expect(Outcome.staleLock).toBe(1_800_000)
+})
+
+describe("A mover that is older than the protocol of its Job", () => {
+  const image = "registry.test/mover:1"
+  const of = (exitCode: number, result: object, protocol: number, purpose: Reasons.Purpose = "backup") =>
+    Outcome.judge({ _tag: "Exited", exitCode, text: JSON.stringify(result), mover: { image, protocol } }, { purpose })
+  // As mover.sh of 0.1.0 ends.
+  const refused = { reason: "ResticFailed", message: "there is no operation protocol-2" }
+  for (const purpose of ["backup", "maintenance", "restore", "delete"] as const) {
+    for (const [what, exitCode, result] of [
+      ["refuses it", 44, refused],
+      ["knows that it is too old", Outcome.exitCodes.MoverTooOld, { reason: "MoverTooOld", protocol: 2, message: "" }],
+      ["ignores it", 0, { reason: "Succeeded", message: "" }]
+    ] as const) {
+      test(`fails the ${purpose}, and the message names the image: a mover that ${what}`, () => {
+        const outcome = of(exitCode, result, 3, purpose)
+        expect(outcome).toMatchObject({ reason: "MoverTooOld", phase: "Failed", warning: true })
+        expect(outcome.message).toStartWith(
+          `The mover is older than the manager. The image ${image} has protocol ${"protocol" in result ? 2 : 1} (must be 3). `
+        )
+        expect(outcome.message).toContain("HOMEOSTAT_BACKUP_MOVER_IMAGE")
+      })
+    }
+  }
+  test("is what it is for a Job of a manager of 0.1.0", () =>
+    expect(of(0, { reason: "Succeeded", message: "" }, 1).reason).toBe("Succeeded"))
+  test("is not told from an end without a report", () => {
+    expect(Outcome.judge({ _tag: "Exited", exitCode: 137, text: "", mover: { image, protocol: 2 } }).reason).toBe(
+      "Terminated"
+    )
+    expect(Outcome.judge({ _tag: "Exited", exitCode: 0, text: undefined, mover: { image, protocol: 2 } }).reason).toBe(
+      "ResultLost"
+    )
+  })
+  test("is not retried by the Job", () => expect(Outcome.futile).toContain(Outcome.exitCodes.MoverTooOld))
 })

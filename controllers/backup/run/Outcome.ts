@@ -25,6 +25,7 @@ export const exitCodes = {
   RepositoryExchanged: 49,
   VolumeEmpty: 50,
   RepositoryHalfMade: 51,
+  MoverTooOld: 52,
   Terminated: 143
 } as const
 
@@ -42,7 +43,8 @@ export const futile: ReadonlyArray<number> = [
   exitCodes.RepositoryDamaged,
   exitCodes.RepositoryExchanged,
   exitCodes.VolumeEmpty,
-  exitCodes.RepositoryHalfMade
+  exitCodes.RepositoryHalfMade,
+  exitCodes.MoverTooOld
 ]
 
 /** The known facts about the end of a run. */
@@ -54,6 +56,8 @@ export type Ending =
       readonly text: string | undefined
       /** The kubelet's reason, such as OOMKilled. */
       readonly reason?: string | undefined
+      /** The image of the mover, and the protocol that its Job asked for; undefined: any. */
+      readonly mover?: { readonly image: string; readonly protocol: number } | undefined
     }
   /** The Job has ended and its pods are gone: only its condition is known. */
   | { readonly _tag: "Lost"; readonly succeeded: boolean }
@@ -283,9 +287,16 @@ const exited = (
   return {
     ...ended(reason),
     ...facts,
-    message: `${happened[reason]} ${cause}${purpose === "restore" || purpose === "delete" ? (adviceElsewhere[purpose][reason] ?? advice[reason]) : advice[reason]}`
+    message: `${happened[reason]} ${reason === "MoverTooOld" ? versions(ending, result) : ""}${cause}${purpose === "restore" || purpose === "delete" ? (adviceElsewhere[purpose][reason] ?? advice[reason]) : advice[reason]}`
   }
 }
+
+/** The protocols of a mover and its Job. */
+const versions = (
+  { mover }: Extract<Ending, { readonly _tag: "Exited" }>,
+  { protocol }: MoverReport.MoverReport
+): string =>
+  mover === undefined ? "" : `The image ${mover.image} has protocol ${protocol} (must be ${mover.protocol}). `
 
 /**
  * The message about volumes without files: those that had some before, or all volumes of the run. Undefined if the run has no such
@@ -344,6 +355,8 @@ const reasonOf = (
   ending: Extract<Ending, { readonly _tag: "Exited" }>,
   result: MoverReport.MoverReport
 ): Failing | "Succeeded" => {
+  // Even with a success: a mover that ignores parameters may have done too much.
+  if (result.reason !== undefined && result.protocol < (ending.mover?.protocol ?? 0)) return "MoverTooOld"
   switch (ending.exitCode) {
     case exitCodes.Succeeded:
       return result.reason === "PartiallyFailed" ? "PartiallyFailed" : "Succeeded"
@@ -371,6 +384,8 @@ const reasonOf = (
       return "VolumeEmpty"
     case exitCodes.RepositoryHalfMade:
       return "RepositoryHalfMade"
+    case exitCodes.MoverTooOld:
+      return "MoverTooOld"
   }
   if (ending.reason === "OOMKilled" || result.reason === "OutOfMemory") return "OutOfMemory"
   // restic has no code for a full destination; these are messages of the storage systems.

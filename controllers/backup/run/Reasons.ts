@@ -20,6 +20,8 @@ export type Reason =
   | "RepositoryExchanged"
   /** The repository has keys but no config. */
   | "RepositoryHalfMade"
+  /** The image of the mover is of an older version, which would ignore parameters. */
+  | "MoverTooOld"
   | "TargetNotEmpty"
   | "SnapshotNotFound"
   | "Terminated"
@@ -65,6 +67,7 @@ export const happened: { readonly [reason in Failing]: string } = {
   RepositoryExchanged: "The destination holds another repository than before.",
   RepositoryHalfMade:
     "The repository has keys but no config. Its creation was interrupted, or its file config was lost.",
+  MoverTooOld: "The mover is older than the manager.",
   Terminated: "The mover was terminated.",
   OutOfMemory: "The mover exceeded its memory limit."
 }
@@ -94,6 +97,8 @@ export const advice: { readonly [reason in Failing]: string } = {
     "Restore the known repository, or correct spec.destination. To use the new repository, delete and create the Backup",
   RepositoryHalfMade:
     "If the folders data and snapshots of the repository are empty, delete its folder keys. Otherwise restore its file config. Then start a run with the annotation backup.example.com/run",
+  MoverTooOld:
+    "Set spec.image, or HOMEOSTAT_BACKUP_MOVER_IMAGE of the manager, to the mover image of the manager's version",
   Terminated: "The run is retried",
   OutOfMemory: "Raise limits.memory in spec.resources"
 }
@@ -115,6 +120,8 @@ export const adviceElsewhere: {
       "Repair the repository as restic's documentation describes (restic repair index, restic repair snapshots), then create a new Restore",
     RepositoryExchanged: "Restore the known repository, or name another Backup in a new Restore",
     RepositoryHalfMade: "Restore the file config of the repository, then create a new Restore",
+    MoverTooOld:
+      "Set spec.image, or HOMEOSTAT_BACKUP_MOVER_IMAGE of the manager, to the mover image of the manager's version, and create a new Restore",
     OutOfMemory: "Create a new Restore with a larger limits.memory in spec.resources",
     Terminated: "Create a new Restore, with spec.mode Overlay if the volume has some of the files"
   },

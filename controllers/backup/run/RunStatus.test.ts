@@ -345,3 +345,44 @@ describe("The condition RetentionApplied", () => {
     expect(conditionText(whole(next(backup(), everything, policy)))).toStartWith("Unknown NotYetApplied")
   })
 })
+
+describe("After a manager of 0.1.0, which changes the job of a run and keeps fields that it does not know,", () => {
+  const written = Status.recorded({
+    active: run({ job: "cart-2", uid: "u2", tag: "run:t2" }),
+    lastRun: {
+      ...run({ job: "cart-1", uid: "u1", tag: "run:t1" }),
+      completionTime: "2026-11-20T02:05:00Z",
+      reason: "Succeeded"
+    }
+  })
+  const read = (status: BackupStatus) => {
+    const { active, lastRun } = Status.trusted({ ...backup(), status }).status ?? {}
+    const of = (run: Partial<Status.Active> | undefined) => run && [run.job, run.uid, run.tag]
+    expect(JSON.stringify({ active, lastRun })).not.toContain("recordedJob")
+    return { active: of(active), lastRun: of(lastRun) }
+  }
+  const { active, lastRun } = written
+  if (active === undefined || lastRun === undefined) throw new Error("a run is missing")
+  for (const [what, status, expected] of [
+    ["an unchanged status", written, { active: ["cart-2", "u2", "run:t2"], lastRun: ["cart-1", "u1", "run:t1"] }],
+    [
+      "another active Job",
+      { ...written, active: { ...active, job: "cart-3" } },
+      { active: ["cart-3", undefined, undefined], lastRun: ["cart-1", "u1", "run:t1"] }
+    ],
+    [
+      "another last run",
+      { lastRun: { ...lastRun, job: "cart-3" } },
+      { active: undefined, lastRun: ["cart-3", undefined, undefined] }
+    ],
+    [
+      "a status of 0.1.0 alone",
+      { lastRun: { ...run({ job: "cart-3" }), completionTime: "2026-11-20T02:05:00Z", reason: "Succeeded" } },
+      { active: undefined, lastRun: ["cart-3", undefined, undefined] }
+    ]
+  ] as const) {
+    test(`no run has the identity of another one: ${what}`, () => {
+      expect<object>(read(accepted(status))).toEqual(expected)
+    })
+  }
+})

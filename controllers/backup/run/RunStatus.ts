@@ -26,6 +26,34 @@ export interface Draft {
 /** The current status, without Events. */
 export const draft = (backup: Backup): Draft => ({ status: backup.status ?? {}, events: [] })
 
+type Recorded = Pick<Active, "job" | "uid" | "tag" | "recordedJob">
+
+/**
+ * A Backup whose status has the identities of its own runs only. A manager of 0.1.0 changes the `job` of a run and keeps `uid` and `tag`,
+ * which it does not know.
+ */
+export const trusted = (backup: Backup): Backup => {
+  const checked = <A extends Recorded>({ recordedJob, ...run }: A): Omit<A, "recordedJob"> => {
+    if (recordedJob === undefined || recordedJob === run.job) return run
+    const { tag: _tag, uid: _uid, ...rest } = run
+    return rest as typeof run
+  }
+  return backup.status === undefined ? backup : { ...backup, status: eachRun(backup.status, checked) }
+}
+
+/** The status to write: each identity names its Job, for {@link trusted}. */
+export const recorded = (status: BackupStatus): BackupStatus =>
+  eachRun(status, (run) => (run.uid === undefined ? run : { ...run, recordedJob: run.job }))
+
+const eachRun = (
+  { active, lastRun, ...rest }: BackupStatus,
+  change: <A extends Recorded>(run: A) => Omit<A, "recordedJob">
+): BackupStatus => ({
+  ...rest,
+  ...(active !== undefined && { active: change(active) }),
+  ...(lastRun !== undefined && { lastRun: change(lastRun) })
+})
+
 /** A step: changes of the status, and its Events. An undefined field is removed. */
 export const step = (
   { events: before, status }: Draft,

@@ -1,4 +1,5 @@
 /** Simulated movers: a test reads them from their pods and decides how they end. */
+import * as Protocol from "@homeostat/backup/mover/Protocol"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import type { Duration } from "effect"
@@ -50,7 +51,7 @@ export interface Result {
 
 /** The mover ends by itself with this exit code and result. */
 export const ends = (exitCode: number, result: Result, after: Duration.Input = "1 minute"): SimulatedPods.Plan => ({
-  ends: { after, exitCode, message: JSON.stringify(result) },
+  ends: { after, exitCode, message: JSON.stringify({ ...result, protocol: Protocol.number }) },
   stopped: stopped("2 seconds")
 })
 
@@ -58,7 +59,7 @@ export const ends = (exitCode: number, result: Result, after: Duration.Input = "
 export const stopped = (after: Duration.Input): SimulatedPods.End => ({
   after,
   exitCode: 143,
-  message: JSON.stringify({ reason: "Terminated", message: "ended by a signal" })
+  message: JSON.stringify({ reason: "Terminated", protocol: Protocol.number, message: "ended by a signal" })
 })
 
 /** The entries of a mover's volumes in its result. */

@@ -309,7 +309,17 @@ describe("The policies of the manager", () => {
       const pod = (template: object) => Locked.create(jobs, shop, Locked.job({ template }))
       const label = (name: string) =>
         `label of a mover missing or invalid: ${name} (required on the Job and its pod template)`
-      for (const name of Object.keys(Locked.labels)) {
+      const { [Names.useLabel]: _use, ...required } = Locked.labels
+      // The Jobs of a manager of 0.1.0 lack the label of the use, and a roll-back keeps the policies.
+      yield* accepts(Locked.create(jobs, shop, Locked.job({ metadata: { labels: required }, podLabels: required })))
+      const maintenance = { ...Locked.labels, [Names.nameLabel]: Names.maintenanceName }
+      yield* accepts(Locked.create(jobs, shop, Locked.job({ metadata: { labels: maintenance } })))
+      yield* denies(
+        "movers",
+        Locked.create(jobs, shop, Locked.job({ metadata: { labels: maintenance }, podLabels: maintenance })),
+        label(Names.nameLabel)
+      )
+      for (const name of Object.keys(required)) {
         const { [name]: _, ...rest } = Locked.labels
         yield* denies("movers", Locked.create(jobs, shop, Locked.job({ metadata: { labels: rest } })), label(name))
         yield* denies("movers", Locked.create(jobs, shop, Locked.job({ podLabels: rest })), label(name))
