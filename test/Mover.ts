@@ -23,9 +23,10 @@ const ofVolumes: ReadonlyArray<string> = ["EXCLUDES", "RESTORE_PATHS"]
  * Returns the program of the image. Its PATH starts with restic's folder.
  *
  * @param restic the path of restic, whose file name has to be `restic`
+ * @param of the command of the image, of this version or another one
  */
-export const program = (restic: string): Program.Program => {
-  const made = Program.command(command, mounts)
+export const program = (restic: string, of = command): Program.Program => {
+  const made = Program.command(of, mounts)
   return (invocation) => {
     const started = made(invocation)
     const kept = Object.entries(invocation.env).filter(([name]) => ofVolumes.includes(name))
