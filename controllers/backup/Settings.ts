@@ -53,7 +53,7 @@ export interface Resources {
 
 /** The defaults. */
 export const defaults: Values = {
-  moverImage: "homeostat-mover:0.1.0",
+  moverImage: "homeostat-mover:0.2.0-dev",
   maxJobs: 10,
   startTimeout: Duration.minutes(10),
   retryPeriod: Duration.seconds(30),

@@ -373,7 +373,7 @@ describe("The Job of a mover", () => {
   test("has no TTL, so that it exists until the manager has read its result", () =>
     expect(job.spec?.ttlSecondsAfterFinished).toBeUndefined())
   test("runs the image of the spec, else that of the manager", () => {
-    expect(podOf(job).container.image).toBe("homeostat-mover:0.1.0")
+    expect(podOf(job).container.image).toBe("homeostat-mover:0.2.0-dev")
     expect(made({ spec: { image: "mirror/mover:2" } }).container.image).toBe("mirror/mover:2")
   })
   test("has the resources of the spec", () =>

@@ -25,6 +25,13 @@ export interface Built {
 /** A commit in short: eight digits, and `-dirty` if the sources differed. */
 export const shortCommit = (commit: string): string => commit.replace(/^([0-9a-f]{8})[0-9a-f]*/, "$1")
 
+/**
+ * The version of a build. One between two releases (`0.2.0-dev`) gets its commit as the metadata of Semantic Versioning:
+ * `0.2.0-dev+1a2b3c4d`.
+ */
+export const versionOf = (version: string, commit = "unknown"): string =>
+  version.includes("-") && commit !== "unknown" ? `${version}+${shortCommit(commit)}` : version
+
 /** Go's name of the architecture, which Kubernetes uses. */
 const architectures: { readonly [name: string]: string } = { x64: "amd64", ia32: "386" }
 

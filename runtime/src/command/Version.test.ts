@@ -46,3 +46,14 @@ describe("The User-Agent of a program", () => {
     expect(Build.userAgent({ ...program, build }).split("/")[0]).toBe("prog")
   })
 })
+
+for (const [version, commit, expected] of [
+  ["0.2.0-dev", "0123456789abcdef", "0.2.0-dev+01234567"],
+  ["0.2.0-dev", "0123456789abcdef-dirty", "0.2.0-dev+01234567-dirty"],
+  ["0.2.0-dev", "unknown", "0.2.0-dev"],
+  ["0.2.0-dev", undefined, "0.2.0-dev"],
+  ["0.2.0", "0123456789abcdef", "0.2.0"]
+] as const) {
+  test(`A build of ${version} from commit ${commit} is ${expected}`, () =>
+    expect(Build.versionOf(version, commit)).toBe(expected))
+}

@@ -2,6 +2,7 @@
 import { describe, expect } from "bun:test"
 import { readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
+import * as Build from "@homeostat/runtime/command/Build"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { live } from "@homeostat/testkit/Test"
@@ -104,7 +105,7 @@ describe("A build", () => {
         const ended = yield* Release.run([join(dist, `homeostat-${target}`), "version", "--output=json"])
         expect(JSON.parse(ended)).toEqual({
           name: "homeostat",
-          version: manifest.version,
+          version: Build.versionOf(manifest.version, commit),
           commit,
           date: new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z"),
           target,
@@ -126,7 +127,9 @@ describe("A build", () => {
         if (ended.exitCode === 127)
           return yield* Effect.die(new Error("apt-get install qemu-user-static libc6-arm64-cross"))
         expect(ended).toMatchObject({ exitCode: 0, stderr: "" })
-        expect(ended.stdout).toStartWith(`homeostat ${manifest.version}\ncommit:   ${commit}\n`)
+        expect(ended.stdout).toStartWith(
+          `homeostat ${Build.versionOf(manifest.version, commit)}\ncommit:   ${commit}\n`
+        )
         expect(ended.stdout).toContain("target:   linux-arm64\n")
       }),
     Release.millis

@@ -37,7 +37,9 @@ describe("The program", () => {
         yield* Binary.path
         const end = yield* Binary.run(["version"], environment)
         expect(end).toMatchObject({ code: 0, stderr: "" })
-        expect(end.stdout).toStartWith(`homeostat ${manifest.version}\n`)
+        // A build of a commit between two releases names the commit.
+        expect(end.stdout.split("\n")[0]).toMatch(/^homeostat \d+\.\d+\.\d+(-dev(\+[0-9a-f]{8}(-dirty)?)?)?$/)
+        expect(end.stdout).toStartWith(`homeostat ${manifest.version}`)
         process.stdout.write(`  version: ${Math.round(end.livedMillis)} ms from start to end\n`)
       }),
     buildMillis
@@ -156,7 +158,7 @@ describe("The program", () => {
         ([, ...parts]) => parts
       )
       expect(settings.map(([variable, , otherwise]) => [variable, otherwise])).toEqual([
-        ["HOMEOSTAT_BACKUP_MOVER_IMAGE", "homeostat-mover:0.1.0"],
+        ["HOMEOSTAT_BACKUP_MOVER_IMAGE", "homeostat-mover:0.2.0-dev"],
         ["HOMEOSTAT_BACKUP_MAX_JOBS", "10"],
         ["HOMEOSTAT_BACKUP_START_TIMEOUT", "10m"],
         ["HOMEOSTAT_BACKUP_RETRY_PERIOD", "30s"],

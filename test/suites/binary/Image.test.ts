@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import * as Settings from "@homeostat/backup/Settings"
 import { validate } from "dockerfile-utils"
 import manifest from "../../../package.json" with { type: "json" }
 import * as Root from "../../Root.ts"
@@ -30,6 +31,9 @@ describe("The image of the manager", () => {
       "DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0 BUN_JSC_useFTLJIT=0 BUN_GC_TIMER_INTERVAL=300000"
     ])
   })
+
+  test("has a version whose mover is the default", () =>
+    expect(Settings.defaults.moverImage).toBe(`homeostat-mover:${manifest.version}`))
 
   test("has labels for its version and licence", () => {
     const [labels = ""] = Dockerfile.all("LABEL")

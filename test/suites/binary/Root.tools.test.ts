@@ -81,7 +81,7 @@ describe("In a root directory of its own, without a shell,", () => {
         const running = yield* Running.start(Root.command(root, ["version"]), environment)
         const end = yield* running.ended("40 seconds")
         expect(end).toMatchObject({ code: 0, stderr: "" })
-        expect(end.stdout).toStartWith(`homeostat ${manifest.version}\n`)
+        expect(end.stdout).toStartWith(`homeostat ${manifest.version}`)
       }),
     buildMillis
   )
@@ -157,7 +157,7 @@ describe("In a root directory of its own, without a shell,", () => {
               containers: [
                 {
                   name: "manager",
-                  image: "homeostat:0.1.0",
+                  image: "homeostat:0.2.0-dev",
                   args: ["run", "--kubeconfig=/settings/kubeconfig"],
                   env: Object.entries(environment).map(([name, value]) => ({ name, value: value ?? "" })),
                   volumeMounts: [{ name: "settings", mountPath: "/settings" }],

@@ -61,10 +61,10 @@ describe("kubectl apply -k", () => {
         expect(deployment).toMatchObject({ metadata: { namespace: "homeostat" }, spec: { replicas: 3 } })
         const monitor = rendered.one<object>("ServiceMonitor")
         expect(monitor.metadata.labels).toMatchObject({ release: "kube-prometheus-stack" })
-        expect(container.image).toBe("registry.example.com/homeostat:0.1.0")
+        expect(container.image).toBe("registry.example.com/homeostat:0.2.0-dev")
         expect(container.env).toContainEqual({
           name: "HOMEOSTAT_BACKUP_MOVER_IMAGE",
-          value: "registry.example.com/homeostat-mover:0.1.0"
+          value: "registry.example.com/homeostat-mover:0.2.0-dev"
         })
         const cluster = yield* prepared
         yield* apply(cluster, folder)

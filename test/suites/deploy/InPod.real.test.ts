@@ -47,7 +47,7 @@ const backup = (scene: Scene, where: string) =>
       ...["get", "job", "-n", where, "-o", "jsonpath={.items[*].spec.template.spec.containers[*].image}"]
     )
     // The Jobs of the run and of its maintenance use the same image.
-    expect([...new Set(images.split(" "))]).toEqual(["homeostat-mover:0.1.0"])
+    expect([...new Set(images.split(" "))]).toEqual(["homeostat-mover:0.2.0-dev"])
     expect(yield* kubectl("get", "secret", "-n", where, "photos-backup-credentials", "-o", "name")).not.toBe("")
   })
 

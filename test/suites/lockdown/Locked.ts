@@ -119,7 +119,7 @@ export const labels: { readonly [label: string]: string } = {
 /** The container of a mover. */
 export const mover = {
   name: "mover",
-  image: "homeostat-mover:0.1.0",
+  image: "homeostat-mover:0.2.0-dev",
   securityContext: {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,

@@ -72,8 +72,8 @@ export const project: Effect.Effect<string> = Effect.promise(() => {
 
 /** The tarballs by the names of the packages. */
 export const tarballs: Effect.Effect<{ readonly [name: string]: string }> = Effect.map(project, (folder) => ({
-  "@homeostat/apiserver": join(folder, "vendor/homeostat-apiserver-0.1.0.tgz"),
-  "@homeostat/observability": join(folder, "vendor/homeostat-observability-0.1.0.tgz"),
-  "@homeostat/runtime": join(folder, "vendor/homeostat-runtime-0.1.0.tgz"),
-  "@homeostat/testkit": join(folder, "vendor/homeostat-testkit-0.1.0.tgz")
+  "@homeostat/apiserver": join(folder, "vendor/homeostat-apiserver-0.2.0-dev.tgz"),
+  "@homeostat/observability": join(folder, "vendor/homeostat-observability-0.2.0-dev.tgz"),
+  "@homeostat/runtime": join(folder, "vendor/homeostat-runtime-0.2.0-dev.tgz"),
+  "@homeostat/testkit": join(folder, "vendor/homeostat-testkit-0.2.0-dev.tgz")
 }))

@@ -13,7 +13,7 @@ const patch = { method: "PATCH", path: `${path}?fieldManager=webapp-controller` 
 const report: Report = {
   kind: "Replay",
   recording: {
-    program: "homeostat/0.1.0 (linux/amd64)",
+    program: "homeostat/0.2.0-dev (linux/amd64)",
     reconcileID: "7f1d2a90-3c41-4f5e-9a6b-2d8c0e4b7a11",
     trace: "7f1d2a903c414f5e9a6b2d8c0e4b7a11",
     controller: "webapp",

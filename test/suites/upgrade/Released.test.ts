@@ -1,5 +1,6 @@
 /** Compares the kinds of this version with those of the released versions. */
 import { describe, expect, test } from "bun:test"
+import { join } from "node:path"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Narrowing from "@homeostat/runtime/resource/Narrowing"
@@ -48,8 +49,14 @@ describe("The definitions of this version", () => {
     })
   }
 
-  test("are kept for later versions in released/<version> after the release", () => {
-    expect(releases.map(({ version }) => version)).toContain(program.version)
+  test("are kept for later versions in released/<version> after the release", async () => {
+    const changelog = await Bun.file(join(import.meta.dir, "../../../CHANGELOG.md")).text()
+    const released = Array.from(changelog.matchAll(/^## (\d\S*)/gm), ([, version]) => version ?? "")
+    expect(released).not.toEqual([])
+    // A version with a suffix is between two releases.
+    expect(releases.map(({ version }) => version)).toEqual(
+      [...new Set([...released, ...(program.version.includes("-") ? [] : [program.version])])].toSorted()
+    )
   })
 })
 
