@@ -160,28 +160,33 @@ const repeated = (line: string): ReadonlyArray<string> => {
   return found === null ? [] : [(found[1] ?? "").replace(/^[A-Z][a-z]*: /, "")]
 }
 
+/** The error about one file or one part of the repository, after which restic goes on. */
+const single = (line: string): ReadonlyArray<string> => {
+  const object = json(line)
+  if (object === undefined) return /^(ignoring )?error\b/i.test(line) ? [line] : []
+  if (object.message_type !== "error") return []
+  const { error } = object as { readonly error?: { readonly message?: unknown } }
+  return [text(error?.message)]
+}
+
 /**
- * Why restic failed, in one line: its error, and the error of the request that it repeated. After a time limit, its own error is
- * only "context canceled".
+ * Why restic failed, in one line: its error, the last error before it, and the error of the request that it repeated. After a time limit,
+ * its own error is only "context canceled".
  */
 export const causeOf = ({ code, stderr }: Ended): string => {
   const last = stderr.flatMap(fatal).at(-1)
   const request = stderr.flatMap(repeated).at(-1)
   const own = last?.includes("context canceled") === true ? (request ?? last) : (last ?? request)
-  if (own === undefined) return stderr.at(-1) ?? `restic ended with code ${code} and without a message`
-  return request === undefined || own.includes(request) ? own : `${own}; ${request}`
+  if (own === undefined) {
+    return stderr.flatMap(single).at(-1) ?? stderr.at(-1) ?? `restic ended with code ${code} and without a message`
+  }
+  const others = [stderr.flatMap(single).at(-1), request].filter((other) => other !== undefined && other !== "")
+  return others.reduce<string>((whole, other = "") => (whole.includes(other) ? whole : `${whole}; ${other}`), own)
 }
 
 /** The files that restic could not read: how many, and the last one. */
-export const unreadableOf = ({ stderr, unreadable }: Ended): string => {
-  const last = stderr.flatMap((line) => {
-    const object = json(line)
-    if (object?.message_type !== "error") return []
-    const { error } = object as { readonly error?: { readonly message?: unknown } }
-    return [text(error?.message)]
-  })
-  return `${unreadable} could not be read, the last: ${last.at(-1) ?? ""}`
-}
+export const unreadableOf = ({ stderr, unreadable }: Ended): string =>
+  `${unreadable} could not be read, the last: ${stderr.flatMap(single).at(-1) ?? ""}`
 
 /**
  * A line without the path of the file that it is about. The path is a text of the volume's users, and must not be taken for a message of
@@ -198,13 +203,20 @@ const withoutPath = (line: string): string => {
   return named === undefined ? rest : `${verb}${path.slice(named.length)}`
 }
 
+const full =
+  /no space left on device|disk quota exceeded|quota ?exceeded|insufficient storage|request entity too large|\((413|507)\)/i
+
 /** Whether the destination is full. restic has no exit code for it; these are messages of the storage systems. */
-export const isFull = ({ stderr }: Ended): boolean =>
-  stderr.some((line) =>
-    /no space left on device|disk quota exceeded|quota ?exceeded|insufficient storage|request entity too large|\((413|507)\)/i.test(
-      withoutPath(line)
-    )
-  )
+export const isFull = ({ stderr }: Ended): boolean => stderr.some((line) => full.test(withoutPath(line)))
+
+/** The last error of a failed restore about a file that has no room in the target; undefined without one. */
+export const fullTargetOf = ({ code, stderr }: Ended): string | undefined =>
+  code === 0
+    ? undefined
+    : stderr
+        .filter((line) => json(line)?.during === "restore" && full.test(withoutPath(line)))
+        .flatMap(single)
+        .at(-1)
 
 /** Whether restic found damage in the repository. It has no exit code for it. */
 export const isDamaged = ({ stderr }: Ended): boolean => stderr.some((line) => damage.test(withoutPath(line)))

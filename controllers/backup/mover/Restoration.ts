@@ -1,5 +1,14 @@
 /** Restores a snapshot into a folder. */
-import { readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Restic from "./Restic.ts"
@@ -40,18 +49,25 @@ export const restore = (mover: Mover): Step =>
       // Nothing was written, so the volume stays empty.
       Effect.tapError(() => Effect.sync(() => isFirst && rmSync(begun, { force: true })))
     )
-    const ended = yield* restic([
-      // Without the messages about the progress, which would fill the memory in hours.
-      ...["restore", snapshot, "--json", "--quiet", "--sparse", ...lock(parameters)],
-      // restic would replace a link with a folder.
-      ...["--target", realpathSync(target)],
-      // `never` also protects files that appeared since the check.
-      ...["--overwrite", isIntoEmpty && !continues ? "never" : "always"],
-      ...(mode === "Mirror" ? ["--delete"] : []),
-      // restic neither deletes nor writes them. It does not delete files outside of included paths.
-      ...(includes.length === 0 ? notSaved.flatMap((name) => ["--exclude", `/${name}`]) : []),
-      ...includes
-    ])
+    const write = (overwrite: "never" | "always") =>
+      restic([
+        // Without the messages about the progress, which would fill the memory in hours.
+        ...["restore", snapshot, "--json", "--quiet", "--sparse", ...lock(parameters)],
+        // restic would replace a link with a folder.
+        ...["--target", realpathSync(target)],
+        ...["--overwrite", overwrite],
+        ...(mode === "Mirror" ? ["--delete"] : []),
+        // restic neither deletes nor writes them. It does not delete files outside of included paths.
+        ...(includes.length === 0 ? notSaved.flatMap((name) => ["--exclude", `/${name}`]) : []),
+        ...includes
+      ])
+    // `never` also protects files that appeared since the check.
+    const first = yield* write(isFirst ? "never" : "always")
+    // The marker may have the last place of a volume that is as full as the saved one was.
+    const isLast = Restic.fullTargetOf(first) !== undefined && makesRoom(target, begun)
+    const ended = isLast ? yield* write("always") : first
+    const noRoom = Restic.fullTargetOf(ended)
+    if (noRoom !== undefined) return yield* finish("TargetFull", noRoom)
     if (ended.code !== 0) return yield* fail(ended)
     const summary = Restic.objectOf(ended, "summary") ?? {}
     report.restored = {
@@ -113,25 +129,42 @@ const isFolder = (path: string): boolean => {
   }
 }
 
-const read = (path: string): string | undefined => {
+/** The ID in a marker: the target of a link, or the content of a file. */
+const read = (path: string): string | undefined =>
+  attempt(() => readlinkSync(path)).value ?? attempt(() => readFileSync(path, "utf8")).value
+
+const attempt = <A>(run: () => A): { readonly value?: A; readonly code?: unknown } => {
   try {
-    return readFileSync(path, "utf8")
-  } catch {
-    return undefined
+    return { value: run() }
+  } catch (error) {
+    return { code: error instanceof Error && "code" in error ? error.code : "unknown" }
   }
 }
 
-/** Two restores may find the volume empty at the same time: the file is created by one of them. */
+/**
+ * Two restores may find the volume empty at the same time: the marker is created by one of them. It is a link, because a link to a short
+ * text needs no block of the volume, which the restored files may need. A file system without links gets a file.
+ */
 const mark = (path: string, id: string, target: string): Step => {
-  try {
-    writeFileSync(path, id, { flag: "wx" })
-    return Effect.void
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") {
-      return finish("TargetNotEmpty", `the volume contains ${marker}`)
-    }
-    return finish("ResticFailed", `${target} cannot be written by ${user()}`)
+  const link = attempt(() => symlinkSync(id, path))
+  if (link.code === undefined) return Effect.void
+  const { code } = link.code === "EEXIST" ? link : attempt(() => writeFileSync(path, id, { flag: "wx" }))
+  if (code === undefined) return Effect.void
+  return code === "EEXIST"
+    ? finish("TargetNotEmpty", `the volume contains ${marker}`)
+    : finish("ResticFailed", `${target} cannot be written by ${user()}`)
+}
+
+/** Removes the marker. Returns whether a full volume has room after that. */
+const makesRoom = (target: string, begun: string): boolean => {
+  const room = () => {
+    const { bavail, ffree } = statfsSync(target)
+    return { blocks: bavail, inodes: ffree }
   }
+  const before = room()
+  rmSync(begun, { force: true })
+  const after = room()
+  return (before.blocks === 0 && after.blocks > 0) || (before.inodes === 0 && after.inodes > 0)
 }
 
 /** A path from the root of the volume, without a slash at its end; empty for the root itself. */

@@ -67,7 +67,7 @@ export const snapshots = (
 /** The arguments that make restic wait for a lock. */
 export const lock = ({ retryLock }: Parameters): ReadonlyArray<string> => ["--retry-lock", retryLock]
 
-/** In the root of a volume while a restore writes there: the ID of the restore. */
+/** In the root of a volume while a restore writes there: a link or file with the ID of the restore. */
 export const marker = ".homeostat-restore"
 
 /** Names in the root of a volume that no snapshot has: a file system creates one, and a restore the other. */

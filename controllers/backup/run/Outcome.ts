@@ -26,6 +26,7 @@ export const exitCodes = {
   VolumeEmpty: 50,
   RepositoryHalfMade: 51,
   MoverTooOld: 52,
+  TargetFull: 53,
   Terminated: 143
 } as const
 
@@ -44,7 +45,8 @@ export const futile: ReadonlyArray<number> = [
   exitCodes.RepositoryExchanged,
   exitCodes.VolumeEmpty,
   exitCodes.RepositoryHalfMade,
-  exitCodes.MoverTooOld
+  exitCodes.MoverTooOld,
+  exitCodes.TargetFull
 ]
 
 /** The known facts about the end of a run. */
@@ -386,6 +388,8 @@ const reasonOf = (
       return "RepositoryHalfMade"
     case exitCodes.MoverTooOld:
       return "MoverTooOld"
+    case exitCodes.TargetFull:
+      return "TargetFull"
   }
   if (ending.reason === "OOMKilled" || result.reason === "OutOfMemory") return "OutOfMemory"
   // restic has no code for a full destination; these are messages of the storage systems.

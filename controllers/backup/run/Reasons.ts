@@ -23,6 +23,7 @@ export type Reason =
   /** The image of the mover is of an older version, which would ignore parameters. */
   | "MoverTooOld"
   | "TargetNotEmpty"
+  | "TargetFull"
   | "SnapshotNotFound"
   | "Terminated"
   | "OutOfMemory"
@@ -59,6 +60,7 @@ export const happened: { readonly [reason in Failing]: string } = {
   DestinationUnreachable: "The destination did not answer, or it refused the request.",
   DestinationFull: "The destination is full.",
   TargetNotEmpty: "The target volume is not empty. Nothing was written.",
+  TargetFull: "The target volume is full.",
   SnapshotNotFound: "No snapshot of this Backup matches. Nothing was written.",
   RetentionFailed: "Old snapshots could not be deleted.",
   ResticFailed: "restic failed.",
@@ -86,6 +88,7 @@ export const advice: { readonly [reason in Failing]: string } = {
   DestinationFull:
     "Free space there, or keep less with spec.retentionPolicy. The manager still frees the space of deleted snapshots",
   TargetNotEmpty: "Restore into an empty volume, or set spec.mode in a new Restore",
+  TargetFull: "Create a larger volume and a new Restore",
   SnapshotNotFound: "Choose a snapshot from status.lastRun of the Backup, and create a new Restore",
   RetentionFailed:
     "If the server is append-only, delete snapshots there and remove the retention from the spec. Otherwise give the credentials the permission to delete",
@@ -114,7 +117,7 @@ export const adviceElsewhere: {
       "If no restic uses the repository, remove the lock with the annotation backup.example.com/unlock of the Backup. Then create a new Restore",
     WrongPassword: "Put the password of the repository into the Secret, and create a new Restore",
     DestinationUnreachable: "Check the address, the bucket and the credentials, and create a new Restore",
-    DestinationFull: "The target volume is too small: create a larger volume and a new Restore",
+    DestinationFull: "Free space there, because restic writes its lock, and create a new Restore",
     ResticFailed: "Create a new Restore after you fix the cause",
     RepositoryDamaged:
       "Repair the repository as restic's documentation describes (restic repair index, restic repair snapshots), then create a new Restore",

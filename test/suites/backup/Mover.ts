@@ -41,6 +41,8 @@ export interface Run extends Restic.Environment {
   readonly user?: string
   /** The only capabilities of the root user, separated by commas, if root runs the tests. */
   readonly capabilities?: string
+  /** Mounts an empty file system at RESTORE_TARGET, with these options of tmpfs. Only the processes of this run see its files. */
+  readonly tmpfs?: string
   /** The pod's host name, which restic writes into its locks. Default: the host name of this machine. */
   readonly hostname?: string
 }
@@ -107,7 +109,7 @@ export const make = (
     }
     let pods = 0
 
-    const launch = (operations: string, { capabilities, hostname, user, ...own }: Run) => {
+    const launch = (operations: string, { capabilities, hostname, tmpfs, user, ...own }: Run) => {
       pods += 1
       const pod = join(folder, `pod-${pods}`)
       for (const name of ["cache", "tmp"]) {
@@ -126,6 +128,12 @@ export const make = (
         ...(hostname === undefined
           ? []
           : ["unshare", "--uts", "--map-root-user", "sh", "-c", 'hostname "$0" && exec "$@"', hostname]),
+        ...(tmpfs === undefined
+          ? []
+          : [
+              ...["unshare", "--mount", "--map-root-user"],
+              ...["sh", "-c", 'mount -t tmpfs -o "$0" tmpfs "$RESTORE_TARGET" && exec "$@"', tmpfs]
+            ]),
         ...dropped,
         ...bounded,
         join(folder, "bin/bun"),
