@@ -40,7 +40,7 @@ import * as RunState from "./run/RunState.ts"
 import * as BackupStatus from "./run/RunStatus.ts"
 import * as Spec from "./run/Spec.ts"
 import * as Summary from "./run/Summary.ts"
-import { counted } from "./run/Text.ts"
+import * as Text from "./run/Text.ts"
 import { Settings, type Values } from "./Settings.ts"
 import * as Schedule from "./schedule/Schedule.ts"
 
@@ -71,6 +71,7 @@ export const controller = Controller.make("backup", {
         obstacle: acted.obstacle,
         waiting: acted.waiting,
         sharing: acted.sharing,
+        upkeep: acted.upkeep,
         course: acted.course,
         next: scheduled.next,
         now
@@ -189,6 +190,7 @@ interface Acted extends Scheduled {
   readonly obstacle: Summary.Facts["obstacle"]
   readonly waiting: string | undefined
   readonly sharing: ReadonlyArray<string> | undefined
+  readonly upkeep?: Summary.Facts["upkeep"]
 }
 
 /** Checks whether runs are possible, if that is unknown, and starts the run that is due. */
@@ -340,13 +342,18 @@ const maintain = (
       return damaged === undefined ? acted : { ...acted, draft: Maintenance.heldBy(draft, damaged) }
     }
     const wake = [...acted.wake, Duration.toMillis(settings.retryPeriod)]
-    if ((yield* MoverJobs.wait(backup, "Backup", "exclusive", repository.hash)) !== undefined) return { ...acted, wake }
+    // Most maintenances wait a moment, for the end of the pod before them.
+    const ended = Text.millis(draft.status.lastRun?.completionTime) ?? 0
+    const isLong = now >= ended + Duration.toMillis(settings.retryPeriod)
+    const waiting = (reason: string): Acted => ({ ...acted, wake, ...(isLong && { upkeep: { operations, reason } }) })
+    const busy = yield* MoverJobs.wait(backup, "Backup", "exclusive", repository.hash)
+    if (busy !== undefined) return waiting(busy)
     const credentials = yield* Prerequisites.credentials(backup, repository.destination)
     const placement = yield* Prerequisites.repository(backup, repository.destination)
     const privileges = yield* Prerequisites.privileges(backup)
-    // The next run reports a missing prerequisite.
-    if (EffectResult.isFailure(credentials) || EffectResult.isFailure(placement) || EffectResult.isFailure(privileges))
-      return { ...acted, wake }
+    if (EffectResult.isFailure(credentials)) return waiting(credentials.failure.message)
+    if (EffectResult.isFailure(placement)) return waiting(placement.failure.message)
+    if (EffectResult.isFailure(privileges)) return waiting(privileges.failure.message)
     const work = Maintenance.work(backup, draft.status, understood.success, {
       operations,
       placement: placement.success,
@@ -358,7 +365,7 @@ const maintain = (
       if (refused === undefined) return yield* begun.failure
       return { ...acted, draft: operations.some(deletes) ? Maintenance.refusedBy(draft, refused) : draft, wake }
     }
-    if (EffectResult.isFailure(begun.success)) return { ...acted, wake }
+    if (EffectResult.isFailure(begun.success)) return waiting(begun.success.failure)
     const job = begun.success.success
     return { ...acted, draft: Maintenance.started(draft, job), wake: [...acted.wake, lookAfter(job, settings)] }
   })
@@ -415,7 +422,7 @@ const sharing = (backup: Backup, hash: string) =>
     const far = others.length - near.length
     return [
       ...near.map((other) => keyString(keyOf(other))).sort(),
-      ...(far === 0 ? [] : [`${counted(far, "Backup")} of other namespaces`])
+      ...(far === 0 ? [] : [`${Text.counted(far, "Backup")} of other namespaces`])
     ]
   })
 

@@ -321,6 +321,7 @@ export const Status = Schema.Struct({
         }),
         "The last finished maintenance."
       ),
+      waiting: optional(text(2048), "Why the maintenance that is due has not started."),
       failures: optional(Schema.Natural, "How many maintenances failed since the last success.")
     }),
     "The maintenance of the repository: deletes old snapshots, frees their space and checks the repository, in its own Jobs."

@@ -111,7 +111,8 @@ const unopened = (
   if (opened.code === 10 && created !== undefined) {
     const cause = Restic.causeOf(created)
     if (cause.includes("already contains keys")) return finish("RepositoryHalfMade", cause)
-    const isDeep = mover.parameters.repository.startsWith("rest:") && cause.includes("404")
+    const [, path = ""] = /^rest:[a-z]+:\/\/[^/]*\/(.*)$/.exec(mover.parameters.repository) ?? []
+    const isDeep = cause.includes("404") && path.split("/").filter((folder) => folder !== "").length > 2
     const hint = isDeep ? " (rest-server accepts at most two folders: shorten the path)" : ""
     return finish("DestinationUnreachable", `${cause}${hint}`)
   }

@@ -184,3 +184,45 @@ describe("Credentials.mounts rejects a Backup", () => {
     })
   }
 })
+
+describe("Credentials.hasControl finds a control character anywhere in a value", () => {
+  const base64 = (text: string) => Buffer.from(text).toString("base64")
+  for (const text of ["key\n", "key\r\n", "\tkey", "k\0y", "k\u007fy"]) {
+    test(JSON.stringify(text), () => expect(Credentials.hasControl(base64(text))).toBe(true))
+  }
+  for (const text of ["", "key", "two words", "schlüssel", "\u0085"]) {
+    test(`not in ${JSON.stringify(text)}`, () => expect(Credentials.hasControl(base64(text))).toBe(false))
+  }
+})
+
+describe("A control character in a value", () => {
+  const s3 = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "RESTIC_PASSWORD"]
+  const rest = ["RESTIC_REST_USERNAME", "RESTIC_REST_PASSWORD", "RESTIC_PASSWORD"]
+  for (const [to, keys] of [
+    ["s3://bucket/a", s3],
+    ["rest+https://host/a", rest],
+    ["b2://bucket/a", ["B2_ACCOUNT_ID", "B2_ACCOUNT_KEY", "RESTIC_PASSWORD"]],
+    ["azure://container/a", ["AZURE_ACCOUNT_NAME", "AZURE_ACCOUNT_KEY", "RESTIC_PASSWORD"]]
+  ] as const) {
+    for (const key of keys.slice(0, -1)) {
+      test(`makes the credentials invalid, and the message names the key: ${to} ${key}`, () =>
+        expect(refusal(to, { [of]: keys }, { isUnprintable: (secret, name) => secret === of && name === key })).toEqual(
+          {
+            reason: "CredentialsInvalid",
+            message: `control character in key ${key} of Secret ${of} (remove it, for example the line break at the end)`
+          }
+        ))
+    }
+  }
+  test("names all keys", () =>
+    expect(refusal("s3://bucket/a", { [of]: s3 }, { isUnprintable: () => true }).message.split("; ")).toHaveLength(2))
+  test("is allowed in the password of the repository, in files and in keys that no mover gets", () => {
+    const isUnprintable = (_: string, key: string) => key === "RESTIC_PASSWORD" || key === "OTHER" || key === "ca.crt"
+    const repository = { caSecretRef: { name: "tls", key: "ca.crt" } }
+    expect(
+      Result.isSuccess(
+        look("s3://bucket/a", { [of]: [...s3, "OTHER"], tls: ["ca.crt"] }, { isUnprintable, repository })
+      )
+    ).toBe(true)
+  })
+})

@@ -34,9 +34,9 @@ export const secrets = ({ ca, credentials, password }: References): ReadonlyArra
   ...new Set([credentials, password?.name, ca?.name].filter((name) => name !== undefined))
 ]
 
-/** Why no Job is possible, with the missing keys and their Secret. */
+/** Why no Job is possible, with the missing or invalid keys and their Secret. */
 export interface Refusal {
-  readonly reason: "CredentialsMissing"
+  readonly reason: "CredentialsMissing" | "CredentialsInvalid"
   readonly message: string
 }
 
@@ -54,19 +54,40 @@ export interface Options {
   readonly references: References
   /** The keys with a value of each Secret that exists. */
   readonly secrets: ReadonlyMap<string, ReadonlyArray<string>>
+  /** Whether the value of a key has a control character; undefined: none has. */
+  readonly isUnprintable?: (secret: string, key: string) => boolean
   /** Whether the pod has its own ServiceAccount, which may have an identity in the cloud. */
   readonly ownIdentity: boolean
   /** `spec.repository.region`, which replaces AWS_DEFAULT_REGION of the credentials. */
   readonly region?: string | undefined
 }
 
-/** The values for the pod, or all missing keys. */
+/** The values for the pod, or all missing keys, or else all invalid ones. */
 export const mounts = (options: Options): Result.Result<Mounts, Refusal> => {
-  const problems = [...ofCredentials(options), ...ofKeys(options)]
-  return problems.length === 0
-    ? Result.succeed(given(options))
-    : Result.fail({ reason: "CredentialsMissing", message: problems.join("; ") })
+  const missing = [...ofCredentials(options), ...ofKeys(options)]
+  if (missing.length > 0) return Result.fail({ reason: "CredentialsMissing", message: missing.join("; ") })
+  const values = given(options)
+  const invalid = ofValues(options, values)
+  return invalid.length === 0
+    ? Result.succeed(values)
+    : Result.fail({ reason: "CredentialsInvalid", message: invalid.join("; ") })
 }
+
+/** Whether a value of a Secret, in base64, has a control character: a line break at its end, for example of `echo`. */
+export const hasControl = (base64: string): boolean =>
+  Buffer.from(base64, "base64").some((byte) => byte < 0x20 || byte === 0x7f)
+
+/**
+ * The variables whose value has a control character. A destination refuses them with another message, or the header of a request cannot
+ * have them. The repository's password may have any character: a repository with such a password exists.
+ */
+const ofValues = ({ isUnprintable }: Options, { env }: Mounts): ReadonlyArray<string> =>
+  env.flatMap(({ name: variable, valueFrom }) => {
+    const { key, name = "" } = valueFrom?.secretKeyRef ?? {}
+    return variable !== password && key !== undefined && isUnprintable?.(name, key) === true
+      ? [`control character in key ${key} of Secret ${name} (remove it, for example the line break at the end)`]
+      : []
+  })
 
 const password = "RESTIC_PASSWORD"
 

@@ -4,7 +4,7 @@
  *
  * Errors: only `ApiError`; a missing object is a result. Needs the permissions of {@link access}.
  *
- * Secrets are read one by one. Only the names of their keys leave this module, and which keys are empty.
+ * Secrets are read one by one. Only the names of their keys leave this module, and which keys are empty or have a control character.
  */
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -176,14 +176,16 @@ export const credentials = (
       Credentials.secrets(references),
       (secret) =>
         Effect.map(find(Secret, { namespace, name: secret }), (object) =>
-          Option.map(object, (there) => [secret, keysOf(there)] as const)
+          Option.map(object, (there) => [secret, there] as const)
         ),
       { concurrency: "unbounded" }
     )
+    const secrets = new Map(Arr.getSomes(found))
     return Credentials.mounts({
       destination,
       references,
-      secrets: new Map(Arr.getSomes(found)),
+      secrets: new Map(Array.from(secrets, ([name, secret]) => [name, keysOf(secret)])),
+      isUnprintable: (name, key) => Credentials.hasControl(secrets.get(name)?.data?.[key] ?? ""),
       ownIdentity: serviceAccountName !== undefined,
       region: spec.repository?.region
     })

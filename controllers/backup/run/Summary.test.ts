@@ -334,3 +334,56 @@ describe("For any sequence of events,", () => {
       { numRuns: 60, seed: Seed.current() }
     ))
 })
+
+describe("A maintenance that waits", () => {
+  const of = backup({ retention: { keepLast: 1 } })
+  const reason = "Pod shop/other works on the repository"
+  const last = {
+    job: "cart-k1",
+    startTime: "2026-11-19T02:00:00Z",
+    completionTime: "2026-11-19T02:01:00Z",
+    reason: "Succeeded"
+  }
+  const before = {
+    ...of,
+    status: Status.ended(Status.draft(of), run(), exited(0, { ...saved, removed: 1, kept: 1 }), now).status
+  }
+  const applied = {
+    ...before,
+    status: {
+      ...before.status,
+      maintenance: { last },
+      conditions: Status.conditions(before.status, [
+        { type: "RetentionApplied", status: "True", reason: "Applied", message: "1 snapshot deleted, 1 kept" }
+      ])
+    }
+  }
+  for (const [operations, type, message] of [
+    [["check", "forget"], "RetentionApplied", "True Applied: 1 snapshot deleted, 1 kept."],
+    [["prune"], "RetentionApplied", "True Applied: 1 snapshot deleted, 1 kept."],
+    [["check"], "RepositoryHealthy", "True Opened: The last run opened the repository."]
+  ] as const) {
+    test(`is in the status and in ${type}, until it starts: ${operations.join(", ")}`, () => {
+      const other = type === "RetentionApplied" ? "RepositoryHealthy" : "RetentionApplied"
+      const waits = whole(applied, { upkeep: { operations, reason } })
+      expect(accepted(waits.status).maintenance).toEqual({ last, waiting: reason })
+      expect(conditionText(waits.status, type)).toBe(`${message} The maintenance waits: ${reason}`)
+      expect(conditionText(waits.status, other)).not.toContain("waits")
+      // The reason is there once, and the next status has the present one.
+      const again = whole(written(applied, waits), { upkeep: { operations, reason: "another" } })
+      expect(conditionText(again.status, type)).toBe(`${message} The maintenance waits: another`)
+      const started = whole(written(applied, again))
+      expect(started.status.maintenance).toEqual({ last })
+      expect(JSON.stringify(started.status)).not.toContain("waits")
+      expect(events(again)).toEqual([])
+    })
+  }
+})
+
+test("VolumesIntact does not say that no run has ended after runs of 0.1.0", () => {
+  const of = {
+    ...backup(),
+    status: { lastRun: { ...run(), completionTime: "2026-11-20T02:05:00Z", reason: "Succeeded" } }
+  }
+  expect(conditionText(whole(of).status, "VolumesIntact")).toBe("Unknown NotChecked: The next run checks the volumes")
+})

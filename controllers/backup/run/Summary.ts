@@ -28,6 +28,8 @@ export interface Facts {
   readonly course: string | undefined
   /** Why a due run has to wait for its turn. */
   readonly waiting: string | undefined
+  /** The maintenance that is due, and why it waits; undefined if none waits for long. */
+  readonly upkeep?: { readonly operations: ReadonlyArray<Maintenance.Operation>; readonly reason: string } | undefined
   /** Other Backups with the same repository. Undefined: unknown, and the previous value stays. */
   readonly sharing: ReadonlyArray<string> | undefined
   /** The next tick. Epoch milliseconds. */
@@ -57,8 +59,10 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
     Condition.find(status.conditions, volumesIntact) ?? {
       type: volumesIntact,
       status: "Unknown",
-      reason: "NeverRun",
-      message: "No run has ended yet"
+      // A manager of 0.1.0 did not look for lost files.
+      ...(status.lastRun === undefined
+        ? { reason: "NeverRun", message: "No run has ended yet" }
+        : { reason: "NotChecked", message: "The next run checks the volumes" })
     },
     retention(status, understood),
     Condition.find(status.conditions, repositoryHealthy) ?? {
@@ -67,7 +71,7 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
       reason: "NeverOpened",
       message: "No run has opened the repository yet"
     }
-  ]
+  ].map((finding) => withUpkeep(finding, facts))
   const drafts = findings.map(
     ({ message, reason, status, type }): Condition.Draft => ({
       type,
@@ -91,10 +95,11 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
       events.push({ type: "Warning", reason: "RetentionUnusual", note: warning })
   }
   const lasting: BackupStatus = {
-    ...omit(status, ["nextBackupTime", "effectiveSchedule", "sharedWith", "warnings", "conditions"]),
+    ...omit(status, ["maintenance", "nextBackupTime", "effectiveSchedule", "sharedWith", "warnings", "conditions"]),
     observedGeneration,
     phase: phaseOf(status, obstacle),
     message: cut(messageOf(status, ready, facts), longestMessage),
+    ...maintenanceOf(status, facts),
     ...(next !== undefined && { nextBackupTime: Time.seconds(next) }),
     ...(understood?.table !== undefined && { effectiveSchedule: understood.table.effective }),
     ...(understood !== undefined && { repositoryHash: understood.repository.hash }),
@@ -107,6 +112,26 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
     )
   }
   return { status: lasting, events: [...events, ...drafted] }
+}
+
+/** What {@link withUpkeep} adds to a message, which a later status still has. */
+const added = / The maintenance waits: .*$/s
+
+/** The condition that a waiting maintenance would change says so too. `why` prints it. */
+const withUpkeep = (finding: Finding, { upkeep }: Facts): Finding => {
+  if (finding.type !== retentionApplied && finding.type !== repositoryHealthy) return finding
+  const message = finding.message.replace(added, "")
+  const type = upkeep?.operations.every((operation) => operation === "check") ? repositoryHealthy : retentionApplied
+  return upkeep === undefined || finding.type !== type
+    ? { ...finding, message }
+    : { ...finding, message: `${message.replace(/\.?$/, ".")} The maintenance waits: ${upkeep.reason}` }
+}
+
+/** The maintenance in the status, with the reason why it waits. */
+const maintenanceOf = ({ maintenance }: BackupStatus, { upkeep }: Facts): Pick<BackupStatus, "maintenance"> => {
+  const known = maintenance && omit(maintenance, ["waiting"])
+  if (upkeep !== undefined) return { maintenance: { ...known, waiting: cut(upkeep.reason, longestMessage) } }
+  return known === undefined || Object.keys(known).length === 0 ? {} : { maintenance: known }
 }
 
 /** The status names at most so many other Backups. */

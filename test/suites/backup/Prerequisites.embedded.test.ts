@@ -122,6 +122,14 @@ describe("A Backup", () => {
       expect(message).toContain("keys missing or empty in Secret other: RESTIC_PASSWORD and AWS_SECRET_ACCESS_KEY (add")
       expect(message).toContain("Secret of spec.repository.caSecretRef not found: ca (create it with ca.crt)")
       yield* noJobs(scene)
+      // As `echo value | base64` makes them.
+      yield* Pretended.keys(scene, "other", { RESTIC_PASSWORD: "correct\n", AWS_SECRET_ACCESS_KEY: "secret value\n" })
+      yield* Scene.credentials(scene, "ca", { "ca.crt": "-----BEGIN CERTIFICATE-----\n" })
+      const invalid = yield* Pretended.obstacle(scene, "shop", "CredentialsInvalid")
+      expect(invalid).toBe(
+        "control character in key AWS_SECRET_ACCESS_KEY of Secret other (remove it, for example the line break at the end)"
+      )
+      yield* noJobs(scene)
     })
   )
 
