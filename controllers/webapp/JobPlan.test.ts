@@ -303,6 +303,11 @@ describe("the condition", () => {
       ["False", "JobRunning", `Job ${name}: 0 of 1 pods succeeded`]
     ],
     [
+      "says why a Job has no pod",
+      found(one, undefined, [jobOf(one, migrate, "Running")], { podless: "exceeded quota" }),
+      ["False", "FailedCreate", `Job ${name} has no pod yet: exceeded quota`]
+    ],
+    [
       "says how a Job failed, how to read its log, and how to go on",
       found(one, undefined, [jobOf(one, migrate, "Failed")]),
       [

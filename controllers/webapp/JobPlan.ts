@@ -204,6 +204,8 @@ export interface Seen {
   /** Why it could not be created. */
   readonly problem: { readonly reason: string; readonly message: string } | undefined
   readonly pods: ReadonlyArray<Pod>
+  /** Why the Job has no pod, if that is known. */
+  readonly podless?: string | undefined
   /** The name of the container with the image. */
   readonly container: string
   /** Milliseconds since 1970. */
@@ -243,7 +245,7 @@ export const finding = (plan: JobPlan, seen: Seen): Finding | undefined => {
   return progress(next.name, seen)
 }
 
-const progress = (name: string, { container, job, now, pods }: Seen): Finding => {
+const progress = (name: string, { container, job, now, podless, pods }: Seen): Finding => {
   if (job === undefined) return { status: "False", reason: "JobRunning", message: `Job ${name} does not exist yet` }
   const { message, state } = Readiness.of(Job, job)
   switch (state) {
@@ -257,6 +259,9 @@ const progress = (name: string, { container, job, now, pods }: Seen): Finding =>
     case "Terminating":
       return { status: "False", reason: "JobRunning", message: `Job ${name} is being deleted, and then runs again` }
     default: {
+      if (podless !== undefined) {
+        return { status: "False", reason: "FailedCreate", message: `Job ${name} has no pod yet: ${podless}` }
+      }
       const trouble = podTrouble(pods, container, now)
       return {
         status: "False",

@@ -5,7 +5,7 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import { Deployment, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Job, Namespace, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
@@ -192,3 +192,27 @@ describe("a job", () => {
     })
   )
 })
+
+Harness.make({ crds, manager })("a Job without a pod says why, until a pod exists", () =>
+  Effect.gen(function* () {
+    const enforce = (level: string) =>
+      Client.patch(
+        Namespace,
+        { name: key.namespace },
+        Patch.merge({ metadata: { labels: { "pod-security.kubernetes.io/enforce": level } } })
+      )
+    yield* enforce("restricted")
+    yield* create([migrate])
+    const { status } = yield* eventually(
+      "the cause is known",
+      app,
+      ({ status }) => Condition.find(status?.conditions, "JobsComplete")?.reason === "FailedCreate"
+    )
+    const [job] = (yield* Client.list(Job, { namespace: key.namespace })).items
+    const message = Condition.find(status?.conditions, "JobsComplete")?.message
+    expect(message).toStartWith(`Job ${job?.metadata.name} has no pod yet: Error creating: `)
+    expect(message).toContain("violates PodSecurity")
+    yield* enforce("privileged")
+    yield* eventually("it runs", app, isRunning, "10 minutes")
+  })
+)

@@ -8,20 +8,29 @@
  * - get, list, watch and patch WebApps, and patch `webapps/status`
  * - get, list, watch, create and patch the children, and delete all but the Deployment and the Service
  * - list and watch Pods, ConfigMaps and Secrets
- * - create and patch Events
+ * - list, create and patch Events
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Permission from "@homeostat/runtime/client/Permission"
+import * as Access from "@homeostat/runtime/controller/Access"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import { ControllerRevision, Deployment, Job, NetworkPolicy, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  ControllerRevision,
+  Deployment,
+  Event,
+  Job,
+  NetworkPolicy,
+  Pod,
+  Service
+} from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
   type KubernetesObject,
@@ -43,6 +52,7 @@ import { childOf } from "./Finding.ts"
 import * as HeldTemplate from "./HeldTemplate.ts"
 import * as JobPlan from "./JobPlan.ts"
 import * as JobTemplate from "./JobTemplate.ts"
+import * as MissingPod from "./MissingPod.ts"
 import * as Others from "./Others.ts"
 import * as Rollback from "./Rollback.ts"
 import { conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
@@ -93,6 +103,7 @@ export const controller = Controller.make("webapp", {
     ...ConfigData.watches
   ],
   transforms: [...Others.transforms, ...ConfigData.transforms],
+  access: [Access.list(Event)],
   inheritedFinalizers: ["apps.kubedojo.io/finalizer"],
   reconcile: (app) =>
     Effect.gen(function* () {
@@ -143,7 +154,7 @@ export const controller = Controller.make("webapp", {
         config,
         deployment,
         service,
-        jobs: complete,
+        jobs: complete?.finding,
         route,
         networkPolicy,
         autoscaler,
@@ -163,19 +174,21 @@ export const controller = Controller.make("webapp", {
         // The deadline changes nothing for a WebApp that has lost pods.
         (existing && status.phase !== "Degraded" ? Deadline.left(existing, pods, now) : undefined) ?? never,
         // The cache does not have a foreign Job, whose deletion would trigger the WebApp.
-        complete?.reason === "NotOwned" ? 60_000 : never
+        complete?.finding?.reason === "NotOwned" ? 60_000 : never,
+        complete?.again ?? never
       )
       return wait === never ? Result.done : Result.requeueAfter(wait)
     })
 })
 
-/** The condition JobsComplete. */
+/** The condition JobsComplete, and after how many milliseconds to look for the pod of a Job again. */
 const jobsComplete = (plan: JobPlan.JobPlan, state: Owned.State<Job> | undefined, container: string, now: number) =>
   Effect.gen(function* () {
     const obstacle = `Job ${plan.next?.name} exists and has another owner (delete it, or rename the job)`
     const { object: job = plan.next?.job, problem } = state === undefined ? {} : childOf(state, undefined, obstacle)
     const pods = job === undefined ? [] : (yield* Cache.byOwner(Pod, job)).items
-    return JobPlan.finding(plan, { job, problem, pods, container, now })
+    const { again, note } = yield* MissingPod.of(job, pods, now)
+    return { finding: JobPlan.finding(plan, { job, problem, pods, podless: note, container, now }), again }
   })
 
 /** Whether the API server has no newer spec. */

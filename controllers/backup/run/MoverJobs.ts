@@ -13,6 +13,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import * as Permission from "@homeostat/runtime/client/Permission"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
+import * as FailedCreate from "@homeostat/runtime/events/FailedCreate"
 import { Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
@@ -127,7 +128,7 @@ const read = (job: Job): Effect.Effect<JobProgress.Progress, Failure, Client.Cli
     if (JobProgress.isOver(job)) return JobProgress.read(job, yield* podsLive(job))
     const { items: pods } = yield* Cache.byOwner(Pod, job)
     const age = (yield* Clock.currentTimeMillis) - JobProgress.madeAt(job)
-    if (pods.length > 0 || age < eventMillis) return JobProgress.read(job, pods)
+    if (pods.length > 0 || age < FailedCreate.knownAfter) return JobProgress.read(job, pods)
     if (age < MoverSlots.podlessMillis) return yield* explained(job, JobProgress.read(job, pods))
     const live = Option.filter(yield* find(keyOf(job)), ({ metadata: { uid } }) => uid === job.metadata.uid)
     if (Option.isNone(live)) return JobProgress.read(job, pods)
@@ -137,30 +138,14 @@ const read = (job: Job): Effect.Effect<JobProgress.Progress, Failure, Client.Cli
   })
 
 /** Adds the Job controller's reason for a missing pod, such as an exceeded quota. */
-const explained = (job: Job, progress: JobProgress.Progress) => {
-  if (progress._tag !== "Starting") return Effect.succeed(progress)
-  return Client.list(Event, {
-    ...placeOf(job),
-    fieldSelector: `regarding.uid=${job.metadata.uid},reason=FailedCreate`
-  }).pipe(
-    Effect.map(({ items }): JobProgress.Progress => {
-      const last = items.toSorted((one, other) => seenAt(one) - seenAt(other)).at(-1)
-      return last?.note ? { ...progress, message: `${progress.message}: ${last.note}` } : progress
-    }),
-    // Without the permission, the message has no reason.
-    Effect.catch(() => Effect.succeed(progress))
-  )
-}
-
-const seenAt = ({ deprecatedLastTimestamp, eventTime, metadata, series }: Event): number =>
-  Math.max(
-    ...[series?.lastObservedTime, deprecatedLastTimestamp, eventTime, metadata.creationTimestamp].map((time) =>
-      time ? Date.parse(time) : 0
-    )
-  )
-
-/** After this time a missing pod has an Event that says why. */
-const eventMillis = 5_000
+const explained = (job: Job, progress: JobProgress.Progress) =>
+  progress._tag !== "Starting"
+    ? Effect.succeed(progress)
+    : Effect.map(
+        FailedCreate.noteOf(job),
+        (note): JobProgress.Progress =>
+          note === undefined ? progress : { ...progress, message: `${progress.message}: ${note}` }
+      )
 
 const podsLive = (job: Job) =>
   Effect.map(
