@@ -5,7 +5,7 @@ import { Job, type Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Readiness from "@homeostat/runtime/resource/Readiness"
 import * as Effect from "effect/Effect"
 
-/** What is known about a missing pod. */
+/** The known facts about a missing pod. */
 export interface Missing {
   /** Why the Job controller cannot create it. */
   readonly note?: string | undefined

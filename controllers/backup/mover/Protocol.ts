@@ -1,7 +1,7 @@
 /**
  * The protocol between managers and movers, as a number. Their versions can differ: a user pins `spec.image`, or a node keeps an older
  * image. A mover ignores parameters that it does not know, and some of them protect snapshots. So the first word of a mover's arguments
- * names the protocol, and a mover that does not know the word ends before it opens the repository. Pure.
+ * names the protocol. A mover that does not know the word ends before it opens the repository. Pure.
  *
  * Raise {@link number} with each parameter or operation that a mover must not ignore.
  */

@@ -447,7 +447,7 @@ describe("A mover that is older than the protocol of its Job", () => {
   }
   test("is what it is for a Job of a manager of 0.1.0", () =>
     expect(of(0, { reason: "Succeeded", message: "" }, 1).reason).toBe("Succeeded"))
-  test("is not told from an end without a report", () => {
+  test("is not the cause of an end without a report", () => {
     expect(Outcome.judge({ _tag: "Exited", exitCode: 137, text: "", mover: { image, protocol: 2 } }).reason).toBe(
       "Terminated"
     )

@@ -380,7 +380,7 @@ describe("A maintenance that waits", () => {
   }
 })
 
-test("VolumesIntact does not say that no run has ended after runs of 0.1.0", () => {
+test("VolumesIntact does not report NeverRun after runs of 0.1.0", () => {
   const of = {
     ...backup(),
     status: { lastRun: { ...run(), completionTime: "2026-11-20T02:05:00Z", reason: "Succeeded" } }

@@ -114,7 +114,7 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
   return { status: lasting, events: [...events, ...drafted] }
 }
 
-/** What {@link withUpkeep} adds to a message, which a later status still has. */
+/** The text that {@link withUpkeep} adds to a message. A later status still has it. */
 const added = / The maintenance waits: .*$/s
 
 /** The condition that a waiting maintenance would change says so too. `why` prints it. */

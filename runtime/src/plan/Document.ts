@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import type { Unknown } from "./Endings.ts"
 import type { Plan } from "./Plan.ts"
-import type { Write } from "./Write.ts"
+import type { ObjectName, Write } from "./Write.ts"
 
 /** The build that made a plan. */
 export interface Maker {
@@ -19,7 +19,16 @@ export interface Summary {
   readonly delete: number
   /** The workloads whose pods are replaced. */
   readonly rollouts: number
+  /** The rollouts that this build causes by itself, by namespace: see {@link ownRollouts}. */
+  readonly own: ReadonlyArray<Rollouts>
   readonly unknown: number
+}
+
+/** The rollouts in a namespace. */
+export interface Rollouts {
+  readonly namespace: string
+  readonly rollouts: number
+  readonly pods: number
 }
 
 /** The parts of a plan, or some of them. */
@@ -37,6 +46,28 @@ export interface Document extends Plan {
   readonly summary: Summary
 }
 
+/**
+ * The rollouts of objects whose spec has not changed since the last manager reconciled it: the plan leaves their
+ * `status.observedGeneration`. Another build, another referenced object or a change of the workload itself causes them. A kind without that
+ * field counts as unchanged. The namespaces with the most pods come first.
+ */
+export const ownRollouts = (writes: ReadonlyArray<Write>): ReadonlyArray<Rollouts> => {
+  const idOf = ({ kind, name, namespace = "" }: ObjectName): string => `${kind} ${namespace}/${name}`
+  const isNew = ({ fields }: Write): boolean => fields.some(({ path }) => path === "status.observedGeneration")
+  const changed = new Set(writes.flatMap((write) => (isNew(write) ? [idOf(write.target)] : [])))
+  const own = writes.filter(
+    ({ object, rollout, target }) => rollout !== undefined && !changed.has(idOf(object ?? target))
+  )
+  return Array.from(
+    Map.groupBy(own, ({ target }) => target.namespace ?? ""),
+    ([namespace, some]) => ({
+      namespace,
+      rollouts: some.length,
+      pods: some.reduce((sum, { rollout }) => sum + (rollout?.pods ?? 0), 0)
+    })
+  ).toSorted((one, other) => other.pods - one.pods || (one.namespace < other.namespace ? -1 : 1))
+}
+
 /** The numbers of some writes. */
 export const summaryOf = ({ unknown, writes }: Parts): Summary => {
   const count = (wanted: Write["action"]) => writes.filter(({ action }) => action === wanted).length
@@ -45,6 +76,7 @@ export const summaryOf = ({ unknown, writes }: Parts): Summary => {
     change: count("change"),
     delete: count("delete"),
     rollouts: writes.filter(({ rollout }) => rollout !== undefined).length,
+    own: ownRollouts(writes),
     unknown: unknown.length
   }
 }

@@ -98,6 +98,24 @@ const totalOf = (plan: Parts): string => {
   return `${create} to create, ${change} to change, ${gone} to delete, ${counted(rollouts, "rollout")}, ${unknown} unknown`
 }
 
+/** A plan as text names at most so many namespaces. */
+const mostNamespaces = 10
+
+/** The rollouts that the build causes by itself, in one line. */
+const ownOf = (plan: Parts): ReadonlyArray<string> => {
+  const { own } = Documents.summaryOf(plan)
+  if (own.length === 0) return []
+  const sum = (field: "rollouts" | "pods"): number => own.reduce((sum, each) => sum + each[field], 0)
+  const named = own
+    .slice(0, mostNamespaces)
+    .map(({ namespace, pods, rollouts }) => `${namespace} ${rollouts} (${counted(pods, "pod")})`)
+  const more = own.length - named.length
+  const rest = more > 0 ? [`${counted(more, "more namespace")} (-o json)`] : []
+  return [
+    `Without a new spec: ${counted(sum("rollouts"), "rollout")} of ${counted(sum("pods"), "pod")}. By namespace: ${[...named, ...rest].join(", ")}.`
+  ]
+}
+
 const bodyOf = (plan: Parts): ReadonlyArray<string> =>
   partsOf(plan).flatMap((part) => [
     titleOf(part),
@@ -122,7 +140,7 @@ const titleOfPlan = ({ complete }: Document): string => (complete ? "Plan" : "In
 
 /** A plan as text. */
 export const text = (plan: Document): string =>
-  joined([...bodyOf(plan), ...restOf(plan), `${titleOfPlan(plan)}: ${totalOf(plan)}.`])
+  joined([...bodyOf(plan), ...restOf(plan), ...ownOf(plan), `${titleOfPlan(plan)}: ${totalOf(plan)}.`])
 
 const makerOf = ({ program: { commit, name, version } }: Pick<Document, "program">): string =>
   `${name} ${version}${commit === undefined ? "" : ` (${commit.slice(0, 8)})`}`
@@ -187,6 +205,7 @@ export const markdown = (plan: Document): string =>
     `### ${titleOfPlan(plan)} of ${makerOf(plan)}`,
     "",
     `${totalOf(plan)}.`,
+    ...ownOf(plan).flatMap((line) => ["", cell(line)]),
     ...(plan.problems.length > 0 || !Documents.isEmpty(plan) ? ["", ...table(plan), "", ...details(plan)] : []),
     "",
     ...restOf(plan).map((line) => `- ${line}`)

@@ -169,6 +169,7 @@ describe("homeostat plan", () => {
         change: 1,
         delete: 0,
         rollouts: 0,
+        own: [],
         unknown: 0
       })
     })

@@ -72,6 +72,32 @@ test("docs/plan.md has the output of a plan", () => {
   expect(`${Text.text(documentOf())}\n`).toBe(output ?? "")
 })
 
+test("docs/plan.md has the line about rollouts that a build causes by itself", () => {
+  const rolled = (namespace: string, name: string, pods: number): Write => ({
+    ...image,
+    object: { ...shop, namespace, name },
+    target: { ...image.target, namespace, name },
+    rollout: { pods }
+  })
+  // The spec of `shop` is new, and those of the others are not.
+  const own = [rolled("prod", "a", 3), rolled("prod", "b", 3), rolled("default", "c", 2)]
+  const line = Text.text(documentOf({ writes: [image, status, ...own] }))
+    .split("\n")
+    .find((line) => line.startsWith("Without"))
+  expect(page).toContain(`\n${line}\n`)
+  const { own: summary, rollouts } = documentOf({ writes: [image, status, ...own] }).summary
+  expect([rollouts, summary]).toEqual([
+    4,
+    [
+      { namespace: "prod", rollouts: 2, pods: 6 },
+      { namespace: "default", rollouts: 1, pods: 2 }
+    ]
+  ])
+  expect(documentOf({ writes: [image, status] }).summary.own).toEqual([])
+  const many = Array.from({ length: 12 }, (_, index) => rolled(`n${index}`, "a", 1))
+  expect(Text.text(documentOf({ writes: many }))).toContain(", 2 more namespaces (-o json).\n")
+})
+
 describe("The text of a plan", () => {
   test("is two lines for a cluster without a write", () => {
     const controllers = [{ name: "webapp", kind: "WebApp", objects: 1, complete: true }]
