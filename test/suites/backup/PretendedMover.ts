@@ -10,6 +10,7 @@ export interface PretendedMover {
   readonly job: string
   /** `namespace/name` of the Backup. */
   readonly tag: string
+  /** Without the protocol. */
   readonly operations: ReadonlyArray<string>
   /** The names of the claims that the mover reads or writes, from the pod's mount paths below `/data`. */
   readonly claims: ReadonlyArray<string>
@@ -34,7 +35,7 @@ export const read = (pod: Pod): PretendedMover | undefined => {
     pod,
     job: pod.metadata.labels?.["job-name"] ?? "",
     tag: env.BACKUP_TAG ?? "",
-    operations: container.args ?? [],
+    operations: (container.args ?? []).filter((word) => word !== Protocol.operation),
     claims: (container.volumeMounts ?? []).flatMap(({ mountPath }) =>
       mountPath.startsWith("/data/") ? [mountPath.slice("/data/".length)] : []
     ),

@@ -369,6 +369,34 @@ Virtual.test("A Backup does not start while a Job that is not yet in the cache u
   })
 )
 
+Virtual.test(
+  "A maintenance that waits for its turn says so in the status and in its condition, until it starts",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("shop")
+      const { status } = yield* Virtual.rests("shop")
+      world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+      const labels = { ...Names.moverLabels, [Names.repositoryLabel]: status?.repositoryHash ?? "" }
+      const containers = [{ name: MoverJob.container, image: "mover:1", args: ["preflight", "backup"] }]
+      yield* Client.create(Job, {
+        metadata: { ...Virtual.key("other"), labels },
+        spec: { template: { metadata: { labels }, spec: { restartPolicy: "Never", containers } } }
+      })
+      yield* world.pass("1 minute")
+      yield* Client.patch(Backup, Virtual.key("shop"), Patch.merge({ spec: { retention: { keepLast: 1 } } }))
+      yield* world.pass("1 minute")
+      const waits = yield* Virtual.get("shop")
+      const reason = "Job shop/other works on the repository"
+      expect(waits.status?.maintenance).toEqual({ waiting: reason })
+      expect(Virtual.condition(waits, "RetentionApplied")?.message).toEndWith(` The maintenance waits: ${reason}`)
+      yield* world.pass("15 minutes")
+      const done = yield* Virtual.get("shop")
+      expect(done.status?.maintenance?.last?.reason).toBe("Succeeded")
+      expect(JSON.stringify(done.status)).not.toContain("waits")
+    })
+)
+
 describe("A run waits for a Restore that writes to its volume", () => {
   const restore = (name: string, spec: object = {}) =>
     Client.create(Restore, {
