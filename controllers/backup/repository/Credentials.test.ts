@@ -33,18 +33,23 @@ const fromSecret = (name: string, secret: string, key = name) => ({
   valueFrom: { secretKeyRef: { name: secret, key } }
 })
 
-test("Credentials.secrets returns the default Secret and each referenced Secret once", () => {
+test("Credentials.secrets returns each Secret once, with the keys whose values are secret", () => {
+  const s3 = destination("s3://bucket/path")
+  const all = Destination.allowed(s3)
+  expect(all).toContain("RESTIC_PASSWORD")
   const secrets = (repository: Parameters<typeof Credentials.references>[1]) =>
-    Credentials.secrets(Credentials.references("cart", repository))
-  expect(secrets(undefined)).toEqual([of])
-  expect(secrets({})).toEqual([of])
-  expect(secrets({ credentialsSecretRef: { name: "a" }, caSecretRef: { name: "b", key: "ca.crt" } })).toEqual([
-    "a",
-    "b"
-  ])
-  expect(
-    secrets({ caSecretRef: { name: "a", key: "ca.crt" }, passwordSecretRef: { name: "a", key: "password" } })
-  ).toEqual([of, "a"])
+    Object.fromEntries(Credentials.secrets(Credentials.references("cart", repository), s3))
+  const [caSecretRef, passwordSecretRef] = [
+    { name: "b", key: "ca.crt" },
+    { name: "b", key: "password" }
+  ]
+  expect(secrets(undefined)).toEqual({ [of]: all })
+  expect(secrets({})).toEqual({ [of]: all })
+  expect(secrets({ credentialsSecretRef: { name: "a" }, caSecretRef })).toEqual({ a: all, b: [] })
+  expect(secrets({ caSecretRef, passwordSecretRef })).toEqual({ [of]: all, b: ["password"] })
+  expect(secrets({ credentialsSecretRef: { name: "b" }, caSecretRef, passwordSecretRef })).toEqual({
+    b: [...all, "password"]
+  })
 })
 
 describe("Credentials.mounts gives the mover", () => {

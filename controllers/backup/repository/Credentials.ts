@@ -29,10 +29,16 @@ export const references = (name: string, repository: Backup["spec"]["repository"
   ca: repository?.caSecretRef
 })
 
-/** The names of the Secrets, without duplicates. */
-export const secrets = ({ ca, credentials, password }: References): ReadonlyArray<string> => [
-  ...new Set([credentials, password?.name, ca?.name].filter((name) => name !== undefined))
-]
+/** The names of the Secrets, each with the keys whose values are secret. A certificate is public. */
+export const secrets = (
+  { ca, credentials, password }: References,
+  destination: Destination.Destination
+): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const keys = new Map<string, ReadonlyArray<string>>([[credentials, Destination.allowed(destination)]])
+  if (password !== undefined) keys.set(password.name, [...(keys.get(password.name) ?? []), password.key])
+  if (ca !== undefined) keys.set(ca.name, keys.get(ca.name) ?? [])
+  return keys
+}
 
 /** Why no Job is possible, with the missing or invalid keys and their Secret. */
 export interface Refusal {

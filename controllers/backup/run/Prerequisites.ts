@@ -8,6 +8,7 @@
  */
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
+import type { RequestOptions } from "@homeostat/runtime/client/Options"
 import * as Access from "@homeostat/runtime/controller/Access"
 import {
   Deployment,
@@ -173,9 +174,9 @@ export const credentials = (
   Effect.gen(function* () {
     const references = Credentials.references(name, spec.repository)
     const found = yield* Effect.forEach(
-      Credentials.secrets(references),
-      (secret) =>
-        Effect.map(find(Secret, { namespace, name: secret }), (object) =>
+      Credentials.secrets(references, destination),
+      ([secret, secretKeys]) =>
+        Effect.map(find(Secret, { namespace, name: secret }, { secretKeys }), (object) =>
           Option.map(object, (there) => [secret, there] as const)
         ),
       { concurrency: "unbounded" }
@@ -277,8 +278,8 @@ const podPart = ({ metadata, spec, status }: Pod): Pod | undefined => {
   }
 }
 
-const find = <A extends KubernetesObject>(kind: Resource<A, never>, key: ObjectKey) =>
-  asServed(Client.get(kind, key)).pipe(
+const find = <A extends KubernetesObject>(kind: Resource<A, never>, key: ObjectKey, options?: RequestOptions) =>
+  asServed(Client.get(kind, key, options)).pipe(
     Effect.asSome,
     Effect.catchIf(ApiError.isNotFound, () => Effect.succeedNone)
   )

@@ -42,6 +42,7 @@ const build = (
   ...rest,
   timeoutMillis: options.timeoutMillis,
   once: options.retry === false,
+  secretKeys: options.secretKeys,
   dryRun: options.dryRun,
   namespace: key.namespace,
   name: key.name

@@ -78,13 +78,14 @@ export class Ledger {
   private cached: Array<CachedReads.CachedRead> | undefined
   private cachedCount = 0
   private secrets: SecretValues.SecretValues | undefined
-  /** Secrets, and bodies with Secrets, whose values are not noted yet. */
-  private unread: Array<unknown> | undefined
+  /** What to note before the next text is searched. */
+  private unread: Array<(values: SecretValues.SecretValues) => void> | undefined
+  private suspected: unknown
   readonly add = (exchange: Exchange): void => {
     if (SecretValues.isSecretPath(exchange.request.path)) {
       const { answer, request } = exchange
       this.sawSecret(request.body)
-      if (answer?._tag === "Success") this.sawSecret(answer.value.body)
+      if (answer?._tag === "Success") this.sawSecret(answer.value.body, request.secretKeys)
     }
     const nth = isRead(exchange.request) ? ++this.reads : ++this.writes
     if (nth > most) return
@@ -130,29 +131,41 @@ export class Ledger {
   cachedReads(): CachedReads.CachedReads {
     return this.cached === undefined ? CachedReads.none : { kept: this.cached, count: this.cachedCount }
   }
-  /** Notes a Secret, a list of them, or the body of a request for Secrets. */
-  private sawSecret(secret: unknown): void {
-    if (this.unread === undefined) this.unread = [secret]
-    else this.unread.push(secret)
+  private later(note: (values: SecretValues.SecretValues) => void): void {
+    if (this.unread === undefined) this.unread = [note]
+    else this.unread.push(note)
+  }
+  /** Notes a Secret, a list of them, or the body of a request for Secrets. `keys`: those that matter; default all. */
+  private sawSecret(secret: unknown, keys?: ReadonlyArray<string>): void {
+    if (secret === undefined) return
+    this.later((values) => {
+      const read = typeof secret === "string" ? SecretValues.jsonOf(secret) : secret
+      // A list of the cache. In a body, a list is a JSON patch.
+      for (const one of Array.isArray(secret) ? secret : [read]) values.learn(one, true, keys)
+    })
   }
   /** Notes the values of an object if it is a Secret, and of fields and variables with names of secrets. */
   suspect(object: unknown): void {
-    this.secrets ??= SecretValues.make()
-    this.secrets.learn(object, false)
-    this.secrets.learnNamed(object)
+    // A failure is reported in several places.
+    if (object === this.suspected) return
+    this.suspected = object
+    this.later((values) => {
+      values.learn(object, false)
+      values.learnNamed(object)
+    })
   }
   /** Whether `hide` may change a text. */
   hasSecrets(): boolean {
     return this.unread !== undefined || this.secrets !== undefined
   }
-  /** A text without the values of the Secrets that the reconcile has read or written, and without those that `suspect` noted. */
+  /**
+   * A text without the values of the Secrets that the reconcile has read or written, and without those that `suspect` noted. If they are too
+   * many to search, a notice.
+   */
   hide(text: string): string {
     if (this.unread !== undefined) {
       this.secrets ??= SecretValues.make()
-      for (const each of this.unread) {
-        const secret = typeof each === "string" ? SecretValues.jsonOf(each) : each
-        for (const one of Array.isArray(each) ? each : [secret]) this.secrets.learn(one, true)
-      }
+      for (const note of this.unread) note(this.secrets)
       this.unread = undefined
     }
     return this.secrets === undefined ? text : this.secrets.replaced(text, () => Secrecy.hidden)

@@ -33,6 +33,8 @@ export interface Request {
   readonly abort?: AbortController | undefined
   /** Incremented on every retry, for traces and metrics. */
   readonly sendings?: { again: number } | undefined
+  /** The keys of Secrets in the response whose values messages must not quote; default all. */
+  readonly secretKeys?: ReadonlyArray<string> | undefined
   /** The object of the request, for spans. */
   readonly namespace?: string | undefined
   readonly name?: string | undefined

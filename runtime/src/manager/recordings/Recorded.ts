@@ -30,7 +30,7 @@ export interface Ending {
 
 /** A request and its response; the response is absent if it was too large to keep, or if the request was interrupted. */
 export interface RecordedRequest {
-  readonly request: Pick<Request, "method" | "path" | "headers" | "body" | "dryRun">
+  readonly request: Pick<Request, "method" | "path" | "headers" | "body" | "dryRun" | "secretKeys">
   /** Milliseconds of the Clock. */
   readonly startedAt: number
   readonly millis: number
@@ -91,9 +91,9 @@ export const isWorth = ({ exchanges, object, outcome }: Attempt): boolean =>
   object !== undefined && (outcome._tag === "Failed" || outcome._tag === "Terminal" || exchanges.some(isWrite))
 
 const requestOf = ({ answer, millis, order, request, startedAt }: Exchange): RecordedRequest => {
-  const { body, dryRun, headers, method, path } = request
+  const { body, dryRun, headers, method, path, secretKeys } = request
   return {
-    request: { method, path, headers, body, dryRun },
+    request: { method, path, headers, body, dryRun, secretKeys },
     startedAt,
     millis,
     response: answer?._tag === "Success" ? answer.value : undefined,
