@@ -24,7 +24,7 @@ export const observed = (into: Array<Document.Document>) =>
   Attempt.observedBy((attempt) =>
     Effect.sync(() => {
       const recorded = Recorded.of(attempt)
-      if (recorded !== undefined) into.push(filed(Document.of(recorded, "embedded")))
+      if (recorded !== undefined) into.push(filed(Effect.runSync(Document.of(recorded, "embedded"))))
     })
   )
 

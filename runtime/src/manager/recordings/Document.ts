@@ -1,4 +1,5 @@
 /** A recording as JSON, without secrets: what `/recordings?trace=ID` answers, and what a file contains. */
+import * as Effect from "effect/Effect"
 import type { ApiError } from "../../client/ApiError.ts"
 import type { CachedRead } from "../../client/CachedReads.ts"
 import type { Order } from "../../client/Exchange.ts"
@@ -140,10 +141,10 @@ const refusalOf = (error: ApiError, request: RecordedRequest["request"]): Reques
   return { status: code, headers, body }
 }
 
-const requestDocument = (
+const requestDocument = Effect.fnUntraced(function* (
   { error, isCut, millis, order, request, response, startedAt }: RecordedRequest,
   redaction: Redaction.Redaction
-): RequestDocument => {
+): Effect.fn.Return<RequestDocument> {
   const isSecret = isSecretPath(request.path)
   const { body, headers, method, path } = request
   const answer =
@@ -167,15 +168,15 @@ const requestDocument = (
     method,
     path,
     ...(type !== undefined && { contentType: type }),
-    ...(body !== undefined && { body: redaction.hide(jsonOf(body), isSecret) }),
+    ...(body !== undefined && { body: yield* redaction.hide(jsonOf(body), isSecret) }),
     startedAt: iso(startedAt),
     millis: Math.round(millis * 1000) / 1000,
-    ...(answer !== undefined && { response: { ...answer, body: redaction.hide(answer.body, isSecret) } }),
+    ...(answer !== undefined && { response: { ...answer, body: yield* redaction.hide(answer.body, isSecret) } }),
     ...(failed !== undefined && { error: failed }),
     ...(isCut && { cut: true }),
     ...(order !== undefined && { order })
   }
-}
+})
 
 /** The filter of a list. The value of an index may come from a Secret. */
 const filterDocument = (filter: string | object, text: (text: string) => string): unknown => {
@@ -237,40 +238,53 @@ export const entriesOf = ({ memory }: Document): Entries => ({
 })
 
 /** The redaction that knows the secrets of a recording. */
-const redactionOf = (
+const redactionOf = Effect.fnUntraced(function* (
   { requests }: Pick<Recorded, "requests">,
   objects: ReadonlyMap<KubernetesObject, boolean>
-): Redaction.Redaction => {
+) {
   const redaction = Redaction.make()
-  for (const [object, isSecret] of objects) redaction.learn(object, isSecret)
+  for (const [object, isSecret] of objects) {
+    yield* Effect.yieldNow
+    redaction.learn(object, isSecret)
+  }
   for (const { request, response } of requests) {
     const isSecret = isSecretPath(request.path)
-    for (const body of [request.body, response?.body]) redaction.learn(jsonOf(body), isSecret)
+    for (const [body, keys] of [[request.body], [response?.body, request.secretKeys]] as const) {
+      yield* Effect.yieldNow
+      redaction.learn(jsonOf(body), isSecret, keys)
+    }
     // The recording shows the path. A field such as `secret` may have the same name.
     for (const part of request.path.split(/[/?]/)) redaction.spare(part)
   }
   return redaction
-}
+})
 
 const shownEnding = ({ ending }: Recorded, { text }: Redaction.Redaction): Ending =>
   ending.message === undefined ? ending : { ...ending, message: Text.clip(text(ending.message), Record.longest) }
 
 /** The ending of a recording, without secrets. */
-export const endingOf = (recorded: Recorded): Ending =>
+export const endingOf = (recorded: Recorded): Effect.Effect<Ending> =>
   recorded.ending.message === undefined
-    ? recorded.ending
-    : shownEnding(recorded, redactionOf(recorded, objectsOf(recorded)))
+    ? Effect.succeed(recorded.ending)
+    : Effect.map(redactionOf(recorded, objectsOf(recorded)), (redaction) => shownEnding(recorded, redaction))
 
-/** The document of a recording, without secrets. */
-export const of = (recorded: Recorded, server: string, program?: string | undefined): Document => {
+/** The document of a recording, without secrets. Other fibers run in between. */
+export const of = Effect.fnUntraced(function* (
+  recorded: Recorded,
+  server: string,
+  program?: string | undefined
+): Effect.fn.Return<Document> {
   const objects = objectsOf(recorded)
-  const redaction = redactionOf(recorded, objects)
+  const redaction = yield* redactionOf(recorded, objects)
   const indexes = new Map([...objects.keys()].map((object, index) => [object, index]))
   const { reads, requests } = recorded
   // A copy of an object is an object.
-  const shown = Array.from(objects, ([object, isSecret]) => redaction.hide(object, isSecret) as KubernetesObject)
+  const shown = yield* Effect.forEach(
+    objects,
+    ([object, isSecret]) => redaction.hide(object, isSecret) as Effect.Effect<KubernetesObject>
+  )
   const readOnes = reads.kept.map((read) => readDocument(read, indexes, redaction))
-  const exchanged = requests.map((each) => requestDocument(each, redaction))
+  const exchanged = yield* Effect.forEach(requests, (each) => requestDocument(each, redaction))
   const memory = memoryDocument(recorded.memory, redaction)
   const ending = shownEnding(recorded, redaction)
   return {
@@ -294,7 +308,7 @@ export const of = (recorded: Recorded, server: string, program?: string | undefi
     reads: readOnes,
     requests: exchanged
   }
-}
+})
 
 type Members = { readonly [name: string]: unknown }
 

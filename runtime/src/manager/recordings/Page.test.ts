@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as ApiError from "../../client/ApiError.ts"
 import { NotFound } from "../../client/ApiError.ts"
@@ -8,9 +9,11 @@ import { type Attempt, Outcome } from "../../controller/Attempt.ts"
 import * as Memory from "../../controller/Memory.ts"
 import * as BuiltIn from "../../resource/BuiltIn.ts"
 import * as Recording from "../../telemetry/Recording.ts"
+import * as FairScheduler from "../FairScheduler.ts"
 import * as Document from "./Document.ts"
 import * as Page from "./Page.ts"
 import * as Recorded from "./Recorded.ts"
+import * as Redaction from "./Redaction.ts"
 import * as Ring from "./Ring.ts"
 
 const ids = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"] as const
@@ -27,7 +30,7 @@ const attempt = (over: Partial<Attempt> = {}): Attempt =>
   })
 
 const ask = async (ring: Ring.Ring, query: string) => {
-  const response = Page.answer(ring, new URLSearchParams(query), "https://server", "sites/1")
+  const response = await Effect.runPromise(Page.answer(ring, new URLSearchParams(query), "https://server", "sites/1"))
   return { status: response.status, body: await response.text() }
 }
 
@@ -103,7 +106,7 @@ test("A document has each object once, and the responses that lead to the same e
   const exchanges = [AttemptFixture.exchange({ answer: Exit.fail(refused) })]
   const recorded = Recorded.of(attempt({ reads: { kept, count: 9 }, exchanges, requests: 4 }))
   if (recorded === undefined) throw new Error("not recorded")
-  const document = Document.of(recorded, "https://server")
+  const document = Effect.runSync(Document.of(recorded, "https://server"))
   expect(document.objects).toHaveLength(2)
   expect(document.omitted).toEqual({ reads: 5, requests: 3 })
   expect(document.reads).toEqual([
@@ -212,7 +215,7 @@ test("A value of a variable with the name of a secret is in no part of a recordi
 test("A recording with an invalid part is rejected", () => {
   const recorded = Recorded.of(attempt())
   if (recorded === undefined) throw new Error("no recording")
-  const document: object = JSON.parse(JSON.stringify(Document.of(recorded, "https://server")))
+  const document: object = JSON.parse(JSON.stringify(Effect.runSync(Document.of(recorded, "https://server"))))
   expect(Document.parse(JSON.stringify(document))).toEqual(document as Document.Document)
   const parts: ReadonlyArray<object> = [
     { startedAt: "yesterday" },
@@ -231,4 +234,78 @@ test("A recording with an invalid part is rejected", () => {
   for (const part of parts) {
     expect(Document.parse(JSON.stringify({ ...document, ...part }))).toBe("some of its parts are absent or invalid")
   }
+})
+
+describe("A recording of a hostile tenant", () => {
+  const lines = Array.from({ length: 40_000 }, (_, at) => `a=${at}"line`)
+  const body = JSON.stringify({
+    kind: "Secret",
+    metadata: { ...metadata, name: "creds" },
+    data: { junk: btoa(lines.join("\n")) }
+  })
+  const secretOf = (secretKeys?: ReadonlyArray<string>) =>
+    AttemptFixture.exchange({
+      request: {
+        method: "GET",
+        path: "/api/v1/namespaces/default/secrets/creds",
+        template: "/x",
+        headers: {},
+        repeatable: true,
+        secretKeys
+      },
+      answer: Exit.succeed({ status: 200, headers: new Headers(), body })
+    })
+  const recordingOf = (over: Partial<Attempt>) => {
+    const ring = Ring.make()
+    const error = new Error("the claim is not bound")
+    ring.record(attempt({ outcome: Outcome.Failed({ cause: Cause.fail(error), error, defect: false }), ...over }))
+    return ring
+  }
+
+  test("has a notice in place of each text if the Secret is too large to search", async () => {
+    const ring = recordingOf({ exchanges: [secretOf()] })
+    const notice = "<hidden: Secret default/creds is too large to search (at most 65536 characters of values)>"
+    expect((await ask(ring, "")).body).toContain(notice)
+    const { body: text } = await ask(ring, `trace=${ids[0]}`)
+    expect(JSON.parse(text).ending.message).toBe(notice)
+    expect(text).not.toContain('a=1"line')
+  })
+
+  test("shows texts if nobody uses the large value", async () => {
+    const ring = recordingOf({ exchanges: [secretOf(["RESTIC_PASSWORD"])] })
+    const { body: text } = await ask(ring, `trace=${ids[0]}`)
+    expect(JSON.parse(text).ending.message).toBe("the claim is not bound")
+    expect(text).not.toContain(btoa(lines.join("\n")).slice(0, 100))
+  })
+
+  test("lets other work run while it is answered", async () => {
+    const texts = Object.fromEntries(lines.slice(0, 20_000).map((line, at) => [`k${at}`, line]))
+    const ring = recordingOf({ object: { metadata, spec: texts } as Attempt["object"], exchanges: [] })
+    expect(ring.all()).toHaveLength(1)
+    let longest = 0
+    let isOver = false
+    const began = performance.now()
+    let last = began
+    const look = (): void => {
+      const now = performance.now()
+      longest = Math.max(longest, now - last)
+      last = now
+      if (!isOver) setImmediate(look)
+    }
+    setImmediate(look)
+    const answer = Page.answer(ring, new URLSearchParams({ trace: ids[0] }), "https://server", undefined)
+    await Effect.runPromise(FairScheduler.within(answer))
+    isOver = true
+    look()
+    expect(longest / (last - began)).toBeLessThan(0.6)
+  })
+
+  test("has no text that is too long to search", async () => {
+    const ring = recordingOf({
+      object: { metadata, spec: { a: "y".repeat(Redaction.longest + 1) } } as Attempt["object"]
+    })
+    expect(JSON.parse((await ask(ring, `trace=${ids[0]}`)).body).objects[0].spec.a).toBe(
+      "x".repeat(Redaction.longest + 1)
+    )
+  })
 })

@@ -34,9 +34,9 @@ export interface Line {
   readonly bytes: number
 }
 
-const lineOf = ({ bytes, recorded }: Entry): Line => {
+const lineOf = Effect.fnUntraced(function* ({ bytes, recorded }: Entry): Effect.fn.Return<Line> {
   const { controller, id, key, kind, requests, startedAt, trace } = recorded
-  const ending = Document.endingOf(recorded)
+  const ending = yield* Document.endingOf(recorded)
   return {
     trace,
     reconcileID: id,
@@ -49,7 +49,7 @@ const lineOf = ({ bytes, recorded }: Entry): Line => {
     writes: requests.filter(isWrite).length,
     bytes
   }
-}
+})
 
 /** The longest message in the text, in characters. */
 const longest = 120
@@ -75,10 +75,15 @@ const textOf = (lines: ReadonlyArray<Line>): string => {
     .join("\n")
 }
 
-const json = (value: object): Response =>
-  new Response(`${JSON.stringify(value, undefined, 2)}\n`, {
+/** The longest JSON with line breaks, in characters: in deep JSON the spaces would take many times as much. */
+const longestIndented = 256 * 1024
+
+const json = (value: object): Response => {
+  const text = JSON.stringify(value)
+  return new Response(`${text.length > longestIndented ? text : JSON.stringify(value, undefined, 2)}\n`, {
     headers: { "content-type": "application/json", ...headers }
   })
+}
 
 const notFound = (ring: Ring, id: string): string => {
   const shown = JSON.stringify(Text.clip(id, 64))
@@ -95,10 +100,15 @@ const notFound = (ring: Ring, id: string): string => {
  *
  * @internal
  */
-export const answer = (ring: Ring, query: URLSearchParams, server: string, program: string | undefined): Response => {
+export const answer = Effect.fnUntraced(function* (
+  ring: Ring,
+  query: URLSearchParams,
+  server: string,
+  program: string | undefined
+): Effect.fn.Return<Response> {
   const id = query.get("trace") ?? ""
   if (id === "") {
-    const lines = ring.all().map(lineOf)
+    const lines = yield* Effect.forEach(ring.all(), lineOf)
     return query.get("output") === "json" ? json({ recordings: lines }) : Endpoints.text(200, textOf(lines), headers)
   }
   const [first, second] = ring.find(id)
@@ -111,8 +121,8 @@ export const answer = (ring: Ring, query: URLSearchParams, server: string, progr
       headers
     )
   }
-  return json(Document.of(first, server, program))
-}
+  return json(yield* Document.of(first, server, program))
+})
 
 /** Serves `/recordings`, until the scope closes. Does nothing without ports. */
 export const serve = (
@@ -123,8 +133,7 @@ export const serve = (
     const endpoints = yield* Effect.serviceOption(Endpoints.Endpoints)
     if (Option.isNone(endpoints)) return
     const { server } = yield* Reachability
-    const handler: Endpoints.Handler = (request) =>
-      Effect.sync(() => answer(ring, new URL(request.url).searchParams, server, program))
+    const handler: Endpoints.Handler = (request) => answer(ring, new URL(request.url).searchParams, server, program)
     const callers = Option.getOrElse(yield* Effect.serviceOption(Callers.Callers), () => undefined)
     const { guarded } = callers ?? (yield* Callers.make())
     yield* endpoints.value.route("probes", "/recordings", guarded(handler, { loopback: true }))

@@ -3,7 +3,11 @@
  *
  * It replaces the `data` and `stringData` of Secrets, and the fields and variables with names of secrets. It also replaces the copies of these
  * values that `SecretValues` finds in other objects, and the texts that `Secrecy` detects.
+ *
+ * The search takes long for a large object. So it is an effect, which lets other fibers run in between, and a text beyond {@link longest} is
+ * replaced as a whole.
  */
+import * as Effect from "effect/Effect"
 import * as Secrecy from "../../telemetry/Secrecy.ts"
 import * as SecretValues from "../../telemetry/SecretValues.ts"
 
@@ -11,13 +15,13 @@ import * as SecretValues from "../../telemetry/SecretValues.ts"
 export interface Redaction {
   /**
    * Notes the values of a Secret, or of the Secrets in a list, and of fields and variables with names of secrets. `isSecret`: the value is a
-   * Secret without a `kind`.
+   * Secret without a `kind`. `keys`: those whose values other texts may have; default all.
    */
-  readonly learn: (value: unknown, isSecret: boolean) => void
+  readonly learn: (value: unknown, isSecret: boolean, keys?: ReadonlyArray<string>) => void
   /** Notes a word that the recording shows, such as the name of an object. */
   readonly spare: (word: string | undefined) => void
   /** A copy without secrets. */
-  readonly hide: (value: unknown, isSecret: boolean) => unknown
+  readonly hide: (value: unknown, isSecret: boolean) => Effect.Effect<unknown>
   /** A text without secrets. */
   readonly text: (text: string) => string
   /** The number of replaced values so far. */
@@ -41,6 +45,9 @@ const references = new Set(["apiVersion", "kind", "name", "namespace", "uid", "r
 
 /** The depth of the deepest object that is shown: deeper than the schema of a kind. */
 const deepest = 256
+
+/** The longest text that is searched, in characters. */
+export const longest = 256 * 1024
 
 /** The last part of a JSON pointer. */
 const lastPart = (path: unknown): string => (typeof path === "string" ? path.slice(path.lastIndexOf("/") + 1) : "")
@@ -69,6 +76,10 @@ export const make = (): Redaction => {
   }
 
   const text = (text: string): string => {
+    if (text.length > longest) {
+      count++
+      return asText(text)
+    }
     const without = values.replaced(text, asText)
     const shown = Secrecy.masked(without, Number.MAX_SAFE_INTEGER)
     if (shown !== text) count++
@@ -76,42 +87,52 @@ export const make = (): Redaction => {
   }
 
   /** The annotation of `kubectl apply` has the object as JSON. */
-  const applied = (value: string, depth: number): string => {
-    const before = count
-    const shown = inside(SecretValues.jsonOf(value), false, depth)
-    return typeof shown === "string" ? shown : count === before ? value : JSON.stringify(shown)
-  }
+  const applied = (value: string, depth: number): Effect.Effect<unknown> =>
+    Effect.suspend(() => {
+      const before = count
+      return Effect.map(inside(SecretValues.jsonOf(value), false, depth), (shown) =>
+        typeof shown === "string" ? shown : count === before ? value : JSON.stringify(shown)
+      )
+    })
 
-  const member = (key: string, value: unknown, parent: Fields, isSecret: boolean, depth: number): unknown => {
-    if (isSecret && key === "data") return blank(value, asBase64)
-    if (isSecret && key === "stringData") return blank(value, asText)
+  const member = (
+    key: string,
+    value: unknown,
+    parent: Fields,
+    isSecret: boolean,
+    depth: number
+  ): Effect.Effect<unknown> => {
+    const blanked = (as: (text: string) => string) => Effect.sync(() => blank(value, as))
+    if (isSecret && key === "data") return blanked(asBase64)
+    if (isSecret && key === "stringData") return blanked(asText)
     if (isSecret && key === "annotations" && isFields(value) && lastApplied in value) {
       return inside({ ...value, [lastApplied]: blank(value[lastApplied], asText) }, false, depth)
     }
-    if (SecretValues.isSecretMember(key, value, parent)) return blank(value, asText)
+    if (SecretValues.isSecretMember(key, value, parent)) return blanked(asText)
     // An operation of a JSON patch.
     if (key === "value" && typeof parent.op === "string") {
-      if (isSecret && SecretValues.isSecretsData(parent.path)) return blank(value, asBase64)
-      if (SecretValues.isSecretMember(lastPart(parent.path), value, {})) return blank(value, asText)
+      if (isSecret && SecretValues.isSecretsData(parent.path)) return blanked(asBase64)
+      if (SecretValues.isSecretMember(lastPart(parent.path), value, {})) return blanked(asText)
     }
     if (key === lastApplied && typeof value === "string") return applied(value, depth)
-    if (references.has(key) && typeof value === "string") return value
+    if (references.has(key) && typeof value === "string") return Effect.succeed(value)
     return inside(value, isSecret && (key === "metadata" || key === "items"), depth)
   }
 
-  const inside = (value: unknown, isSecret: boolean, depth: number): unknown => {
-    if (depth > deepest) return omitted()
-    if (typeof value === "string") return text(value)
-    if (Array.isArray(value)) return value.map((item) => inside(item, isSecret, depth + 1))
-    if (!isFields(value)) return value
+  const inside = (value: unknown, isSecret: boolean, depth: number): Effect.Effect<unknown> => {
+    if (depth > deepest) return Effect.sync(omitted)
+    if (typeof value === "string") return Effect.sync(() => text(value))
+    if (Array.isArray(value)) return Effect.forEach(value, (item) => inside(item, isSecret, depth + 1))
+    if (!isFields(value)) return Effect.succeed(value)
     const secret = isSecret || value.kind === "Secret" || value.kind === "SecretList"
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [key, member(key, each, value, secret, depth + 1)])
+    const members = Effect.forEach(Object.entries(value), ([key, each]) =>
+      Effect.map(member(key, each, value, secret, depth + 1), (shown) => [key, shown] as const)
     )
+    return Effect.map(members, Object.fromEntries)
   }
 
-  const learn: Redaction["learn"] = (value, isSecret) => {
-    values.learn(value, isSecret)
+  const learn: Redaction["learn"] = (value, isSecret, keys) => {
+    values.learn(value, isSecret, keys)
     values.learnNamed(value)
   }
 
