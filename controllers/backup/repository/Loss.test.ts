@@ -52,6 +52,22 @@ describe("Loss.times", () => {
     expect(Loss.times(table("* * * * *"), newest - 1.3 * day, newest)).toHaveLength(1872)
     expect(Loss.times(table("* * * * *"), newest - 10 * day, newest)).toBeUndefined()
   })
+  test("looks at no more days than those of 50 years and the search for the next time", () => {
+    const rare = table("0 0 29 2 *")
+    const { cron } = rare
+    if (cron._tag !== "Fields") throw new Error("no fields")
+    let looks = 0
+    class Counted extends Array<number> {
+      override includes(month: number): boolean {
+        looks++
+        return super.includes(month)
+      }
+    }
+    const counted = { ...rare, cron: { ...cron, months: Counted.from(cron.months) } }
+    const times = Loss.times(counted, Date.parse("0001-01-01T00:00:00Z"), Date.parse("9999-12-31T00:00:00Z"))
+    expect(times).toHaveLength(12)
+    expect(looks).toBeLessThan(60 * 366)
+  })
 })
 
 test("Loss.between counts the snapshots that only the longer retention keeps", () => {

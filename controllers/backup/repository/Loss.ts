@@ -31,10 +31,13 @@ const day = 24 * hour
 /** Snapshots beyond this number would take too long for an answer to the API server. */
 const most = 2000
 
+/** No Backup is older, in ms. Only a forged review has a longer history. */
+const longestHistory = 50 * 366 * day
+
 /**
  * The times of the snapshots that a schedule has made, the newest first.
  *
- * @param from epoch milliseconds; the times are later
+ * @param from epoch milliseconds; the times are later, and at most 50 years before `to`
  * @param to the last successful run
  * @returns undefined: too many
  */
@@ -44,7 +47,12 @@ export const times = (
   to: number
 ): ReadonlyArray<number> | undefined => {
   const found: Array<number> = []
-  for (let at = Occurrence.next(cron, zone, from); at !== undefined && at <= to; at = Occurrence.next(cron, zone, at)) {
+  const begin = Math.max(from, to - longestHistory)
+  for (
+    let at = Occurrence.next(cron, zone, begin);
+    at !== undefined && at <= to;
+    at = Occurrence.next(cron, zone, at)
+  ) {
     if (found.length === most) return undefined
     found.push(at)
   }

@@ -84,8 +84,8 @@ export class Ledger {
   readonly add = (exchange: Exchange): void => {
     if (SecretValues.isSecretPath(exchange.request.path)) {
       const { answer, request } = exchange
-      this.sawSecret(request.body)
-      if (answer?._tag === "Success") this.sawSecret(answer.value.body, request.secretKeys)
+      this.saw(request.body)
+      if (answer?._tag === "Success") this.saw(answer.value.body, request.secretKeys)
     }
     const nth = isRead(exchange.request) ? ++this.reads : ++this.writes
     if (nth > most) return
@@ -121,7 +121,7 @@ export class Ledger {
     of: CachedReads.CachedRead["of"],
     found: CachedReads.CachedRead["found"]
   ): void {
-    if (found !== undefined && resource.kind === "Secret" && resource.group === "") this.sawSecret(found)
+    if (found !== undefined && resource.kind === "Secret" && resource.group === "") this.saw(found)
     if (++this.cachedCount > CachedReads.most) return
     const read = { verb, resource, of, found }
     if (this.cached === undefined) this.cached = [read]
@@ -136,7 +136,7 @@ export class Ledger {
     else this.unread.push(note)
   }
   /** Notes a Secret, a list of them, or the body of a request for Secrets. `keys`: those that matter; default all. */
-  private sawSecret(secret: unknown, keys?: ReadonlyArray<string>): void {
+  saw(secret: unknown, keys?: ReadonlyArray<string>): void {
     if (secret === undefined) return
     this.later((values) => {
       const read = typeof secret === "string" ? SecretValues.jsonOf(secret) : secret

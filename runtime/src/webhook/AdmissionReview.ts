@@ -51,9 +51,22 @@ const decode = Schema.decodeUnknownOption(Review)
 /** The longest message of a response, in characters: it becomes part of a header or of kubectl's output. */
 const longest = 1000
 
+const isSecret = ({ group, kind }: Resource.Any): boolean => group === "" && kind === "Secret"
+
+/** The most errors, and the most warnings, of a response. */
+const mostFindings = 100
+
+/** The first errors and the first warnings. */
+const first = (findings: ReadonlyArray<Admission.Finding>): ReadonlyArray<Admission.Finding> => {
+  if (findings.length <= mostFindings) return findings
+  let errors = 0
+  let warnings = 0
+  return findings.filter(({ _tag }) => (_tag === "Warning" ? ++warnings : ++errors) <= mostFindings)
+}
+
 /** Whether a field is part of the values of a Secret. */
-const isSecretValue = ({ group, kind }: Resource.Any, field: string): boolean =>
-  group === "" && kind === "Secret" && /^(data|stringData)\b/.test(field)
+const isSecretValue = (resource: Resource.Any, field: string): boolean =>
+  isSecret(resource) && /^(data|stringData)\b/.test(field)
 
 /** A value in the text of an error, as the API server writes it. */
 const shown = (resource: Resource.Any, field: string, value: unknown): string => {
@@ -96,7 +109,7 @@ const denial = (resource: Resource.Any, name: string, findings: ReadonlyArray<Ad
           causes: fields.map((error) => ({
             reason: error._tag === "Invalid" ? "FieldValueInvalid" : "FieldValueForbidden",
             message: Text.clip(textOf(resource, error), longest),
-            field: error.field
+            field: Text.clip(error.field ?? "", longest)
           }))
         }
       }
@@ -159,8 +172,8 @@ export const endpoint =
         object: request.object as KubernetesObject | null,
         oldObject: request.oldObject as KubernetesObject | null
       } as Admission.Wire
-      ledger.suspect(request.object)
-      ledger.suspect(oldObject)
+      // Anybody may send a review. So only webhooks of Secrets note values, up to the limit of `SecretValues`.
+      if (isSecret(resource)) for (const each of [request.object, oldObject]) ledger.saw(each)
       const exit = yield* Effect.exit(Effect.suspend(() => hook.answer(wire)))
       if (Exit.isFailure(exit)) {
         if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
@@ -177,7 +190,10 @@ export const endpoint =
         return reply(500, { allowed: false, status }, true)
       }
       const { patch } = exit.value
-      const findings = exit.value.findings.map((finding) => ({ ...finding, message: ledger.hide(finding.message) }))
+      const findings = first(exit.value.findings).map((finding) => ({
+        ...finding,
+        message: ledger.hide(finding.message)
+      }))
       // The name of an object that the API server has not named yet is its `generateName`.
       const name = given ?? textAt(metadata, "generateName") ?? ""
       const status = denial(resource, name, findings)

@@ -303,6 +303,40 @@ describe("The record of a request", () => {
   })
 })
 
+describe("A review by anybody", () => {
+  const findings = Array.from({ length: 300 }, (_, at) => Admission.invalid(`data.f${at}`, at, "must be absent"))
+  const { hooks } = Admission.validate(BuiltIn.ConfigMap, {
+    write: () => [...Array.from({ length: 300 }, (_, at) => Admission.warning(`warning ${at}`)), ...findings]
+  })
+  const answered = (annotations: object) => {
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "s", annotations } }
+    const text = review({}, { object })
+    return () => Effect.runSync(AdmissionReview.endpoint(BuiltIn.ConfigMap, hooks)(JSON.parse(text), undefined))
+  }
+
+  test("gets at most 100 errors and 100 warnings", () => {
+    const { body } = answered({})() as { body: { response: { warnings: unknown; status: { details: unknown } } } }
+    expect(body.response.warnings).toHaveLength(100)
+    expect(body.response.status.details).toMatchObject({ causes: { length: 100 } })
+  })
+
+  test("teaches the server no values, so a review costs as much as its JSON", () => {
+    /** The fastest of some runs, because the machine does other work too. */
+    const millis = (run: () => unknown): number =>
+      Math.min(
+        ...Array.from({ length: 5 }, () => {
+          const began = performance.now()
+          run()
+          return performance.now() - began
+        })
+      )
+    const password = Array.from({ length: 550_000 }, (_, at) => `a=${at}"`).join("\n")
+    const plain = millis(() => JSON.parse(JSON.stringify({ password })))
+    const small = millis(answered({}))
+    expect((millis(answered({ password })) - small) / plain).toBeLessThan(3)
+  })
+})
+
 describe("The trace of a request", () => {
   test("is a child of the span of the API server", async () => {
     const root = rootOf(await traced.post("/validate", review({}), parentOf("01")))

@@ -355,6 +355,16 @@ describe("the webhook server", () => {
     expect(json().response.allowed).toBe(true)
   })
 
+  test("rejects JSON with more values than an object of an API server", async () => {
+    const body = (count: number) => review({ object: box({ size: 1, many: Array.from({ length: count }, () => 1) }) })
+    expect((await post("/validate", body(90_000))).json().response.allowed).toBe(true)
+    const { status, text } = await post("/validate", body(100_000))
+    expect([status, text]).toEqual([413, "too many values in the body (at most 98304)\n"])
+    // Commas in a text do not count.
+    const { json } = await post("/validate", review({ object: box({ size: 1, text: ',"\\",'.repeat(100_000) }) }))
+    expect(json().response.allowed).toBe(true)
+  })
+
   test("answers with 500 if JSON cannot express the answer", async () => {
     const { status, text } = await post("/circular", review({ object: box({ size: 1 }) }))
     expect([status, text]).toEqual([500, "internal error\n"])
@@ -364,7 +374,7 @@ describe("the webhook server", () => {
     const family = metrics.read().find(({ metric }) => metric.name === "controller_runtime_webhook_requests_total")
     const counts = new Map(family?.series.map((series) => [series.labels.join(" "), (series as Metrics.Scalar).value]))
     expect(counts.get("/validate 422")).toBe(2)
-    expect(counts.get("/validate 413")).toBe(2)
+    expect(counts.get("/validate 413")).toBe(3)
     expect(counts.get("/convert 500")).toBe(2)
   })
 

@@ -5,7 +5,7 @@
  * certificate of an open port; `Bun.serve` cannot.
  *
  * The API server sends its time limit with each request. After this time the server interrupts the webhook and answers with 504. Larger
- * bodies than 7 MiB, as in controller-runtime, get 413.
+ * bodies than those of an API server get 413, see {@link mostBytes}.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo, isIPv6 } from "node:net"
@@ -34,8 +34,16 @@ import * as Reply from "./Reply.ts"
 import * as Series from "./Series.ts"
 import * as Uploads from "./Uploads.ts"
 
-/** The largest accepted body, in bytes. */
+/**
+ * The largest accepted body, in bytes, as in controller-runtime. The new object has at most 3 MiB: `MaxRequestBodyBytes` in
+ * k8s.io/apiserver v0.37.1, pkg/server/config.go. The old one has at most 1.5 MiB in etcd: `DefaultMaxRequestBytes` in etcd v3.7.0,
+ * server/embed/config.go. Built-in kinds are stored in protobuf, and the API server expects up to twice as much JSON: another 3 MiB. The
+ * user with groups comes from a header or a certificate, and has less than 1 MiB.
+ */
 export const mostBytes = 7 * 1024 * 1024
+
+/** Larger bodies wait for their turn of the event loop, so that many at once do not block it. In bytes. */
+const largeBytes = 16 * 1024
 
 /** Concurrent connections. Beyond, the one that has been idle for the longest time closes. */
 const mostConnections = 1000
@@ -215,11 +223,19 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         try: (): unknown => json.parse(body.toString("utf8")),
         catch: () => Reply.badRequest("invalid request body (must be JSON)")
       })
-      const each = Body.isTooDeep(body)
-        ? Effect.fail(Reply.badRequest("invalid request body (nested too deeply)"))
-        : Effect.flatMap(parsed, (review) => route.endpoint(review, call)).pipe(
-            Effect.map((reply) => ({ ...reply, text: json.stringify(reply.body) }))
-          )
+      const most = Body.mostValues[route.type]
+      const checked = Effect.suspend(() => {
+        const problem = Body.problemOf(body, most)
+        if (problem === undefined) return Effect.void
+        return problem === "deep"
+          ? Effect.fail(Reply.badRequest("invalid request body (nested too deeply)"))
+          : Effect.fail(new Reply.Rejected({ status: 413, message: `too many values in the body (at most ${most})` }))
+      })
+      const each = (body.length > largeBytes ? Effect.andThen(Effect.yieldNow, checked) : checked).pipe(
+        Effect.andThen(parsed),
+        Effect.flatMap((review) => route.endpoint(review, call)),
+        Effect.map((reply) => ({ ...reply, text: json.stringify(reply.body) }))
+      )
       const weight = body.length > Uploads.smallBytes ? Math.ceil(body.length / 1024) : 0
       const replied = weight > 0 ? parsedBodies.withPermits(weight)(each) : each
       const traced =
