@@ -15,10 +15,12 @@ import * as AdmissionReview from "../webhook/AdmissionReview.ts"
 import type * as CertificateSource from "../webhook/CertificateSource.ts"
 import * as Configuration from "../webhook/Configuration.ts"
 import * as ConversionReview from "../webhook/ConversionReview.ts"
+import type * as Listener from "../webhook/Listener.ts"
 import * as Registration from "../webhook/Registration.ts"
 import * as SharedCertificate from "../webhook/SharedCertificate.ts"
 import * as WebhookServer from "../webhook/WebhookServer.ts"
 import * as Kinds from "./Kinds.ts"
+import * as WebhookClients from "./WebhookClients.ts"
 import * as WebhookFiles from "./WebhookFiles.ts"
 import * as WebhookReadiness from "./WebhookReadiness.ts"
 import { type Program, type Settings, secretOf, serviceOf, targetOf } from "./Webhooks.ts"
@@ -43,7 +45,7 @@ export const start = <R>(
   namespace: string
 ): Effect.Effect<
   Running,
-  WebhookServer.BindFailed | Certificate.Unusable | WebhookFiles.NoCa,
+  Listener.BindFailed | Certificate.Unusable | WebhookFiles.NoCa | WebhookClients.NoClientCa,
   R | Services | Client.Client | FileSystem | Scope.Scope
 > =>
   Effect.gen(function* () {
@@ -80,10 +82,12 @@ export const start = <R>(
     })
     // Nothing trusts this pair. With it the port is open before the first request to the API server.
     const placeholder = SelfSigned.make(names, yield* Clock.currentTimeMillis)
+    const clients = yield* WebhookClients.make(settings)
     const { port } = yield* WebhookServer.make({
       hostname: settings.webhookAddress.hostname,
       port: settings.webhookAddress.port,
       routes,
+      clients,
       certificates: {
         first: placeholder,
         after: (pair) =>

@@ -53,6 +53,14 @@ export const flags = {
   webhookCertDir: Flag.text("webhook-cert-dir", {
     placeholder: "DIR",
     description: "Folder of tls.crt, tls.key and ca.crt, reloaded on change (default a certificate of its own)"
+  }),
+  webhookClientCa: Flag.text("webhook-client-ca", {
+    placeholder: "FILE",
+    description: "The CAs of the API servers' client certificates, as PEM, reloaded on change (default no verification)"
+  }),
+  webhookClientName: Flag.text("webhook-client-name", {
+    placeholder: "NAME",
+    description: "The common name of the API servers' client certificates (default any)"
   })
 } as const
 
@@ -156,9 +164,13 @@ export const check = (
   const refusal = (message: string) => Result.fail(new UsageError({ message }))
   const twice = Admission.duplicate(program.webhooks ?? [])
   if (twice !== undefined) return refusal(twice)
+  if (settings.webhookClientName !== undefined && settings.webhookClientCa === undefined) {
+    return refusal("--webhook-client-ca: required with --webhook-client-name")
+  }
   if (settings.webhooks) return Result.void
   if (settings.webhookUrl !== undefined) return refusal("--webhooks: required with --webhook-url")
   if (settings.webhookCertDir !== undefined) return refusal("--webhooks: required with --webhook-cert-dir")
+  if (settings.webhookClientCa !== undefined) return refusal("--webhooks: required with --webhook-client-ca")
   return required(program, settings)
 }
 

@@ -23,6 +23,12 @@ export const inFlight = gauge(
   ["webhook"]
 )
 
+/** Connections without a request: a failed handshake, or a client without a valid certificate. */
+export const rejectedConnections = counter(
+  "homeostat_webhook_rejected_connections_total",
+  "Connections to the port of the webhooks whose TLS handshake failed, or whose client has no valid certificate (--webhook-client-ca)"
+)
+
 /** Defects of admission webhooks. */
 export const panics = counter("controller_runtime_webhook_panics_total", "Total number of webhook panics")
 

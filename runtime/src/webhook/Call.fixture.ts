@@ -28,6 +28,7 @@ export const answer = (over: Partial<NonNullable<Call.Admission["answer"]>> = {}
 export const call = (over: Partial<Call.Call> = {}): Call.Call => ({
   method: "POST",
   path: "/validate-v1-configmap",
+  client: { address: "10.0.0.1", isVerified: true },
   startedAt: 10,
   finishedAt: 15,
   admission: undefined,

@@ -142,6 +142,7 @@ describe("The record of a request", () => {
     expect(call).toEqual({
       method: "POST",
       path: "/validate",
+      client: { address: "127.0.0.1", isVerified: false },
       startedAt: expect.any(Number),
       finishedAt: expect.any(Number),
       admission: { ...subject, answer: allowed },

@@ -45,10 +45,19 @@ export interface Conversion {
   failure: string | undefined
 }
 
+/** The sender of a request. */
+export interface Client {
+  /** Its IP address. */
+  readonly address: string
+  /** Whether a certificate proved that it is the API server. Otherwise it can be anybody. */
+  readonly isVerified: boolean
+}
+
 /** A request. Times are milliseconds of the Clock. */
 export interface Call {
   readonly method: string
   readonly path: string
+  readonly client: Client
   readonly startedAt: number
   /** `startedAt` plus the duration in monotonic time. */
   finishedAt: number

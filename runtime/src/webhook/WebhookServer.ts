@@ -1,35 +1,29 @@
 /**
  * The HTTPS server that the API server calls for admission and conversion.
  *
- * A new certificate applies to new connections, and open connections continue, so that no request fails. `node:tls` can change the
- * certificate of an open port; `Bun.serve` cannot.
- *
  * The API server sends its time limit with each request. After this time the server interrupts the webhook and answers with 504. Larger
  * bodies than those of an API server get 413, see {@link mostBytes}.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { type AddressInfo, isIPv6 } from "node:net"
-import type { Duplex } from "node:stream"
-import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 import * as Clock from "effect/Clock"
-import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import * as ListenError from "../resource/ListenError.ts"
 import * as Time from "../resource/Time.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
+import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
 import * as Body from "./Body.ts"
 import * as Call from "./Call.ts"
-import * as CertificateSource from "./CertificateSource.ts"
 import * as Integers from "./Integers.ts"
+import * as Listener from "./Listener.ts"
+import * as OpenConnections from "./OpenConnections.ts"
 import * as Reply from "./Reply.ts"
 import * as Series from "./Series.ts"
 import * as Uploads from "./Uploads.ts"
@@ -45,11 +39,11 @@ export const mostBytes = 7 * 1024 * 1024
 /** Larger bodies wait for their turn of the event loop, so that many at once do not block it. In bytes. */
 const largeBytes = 16 * 1024
 
-/** Concurrent connections. Beyond, the one that has been idle for the longest time closes. */
-const mostConnections = 1000
-
 /** The large bodies of concurrent answers, in KiB: as a parsed value, a body needs many times its memory. */
 const mostAnswered = 16 * 1024
+
+/** The least time between two warnings about rejected clients, in ms. */
+const warnInterval = 60_000
 
 /** How often waiting requests look for memory. */
 const retryInterval = Duration.millis(100)
@@ -57,57 +51,14 @@ const retryInterval = Duration.millis(100)
 /** The time limit without one in the request, which is the longest that the API server allows. */
 const longestLimit = Duration.seconds(30)
 
-/**
- * How long a connection may stay in a phase, in ms: before its first request, with the handshake, while a body arrives, and between requests. The API
- * server closes idle connections earlier.
- */
-const patience = { new: 10_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY } as const
-
-/** A connection in its phase. */
-interface Connection {
-  phase: keyof typeof patience
-  /** When the phase began, in ms. */
-  since: number
-  /** How often the shutdown has seen this phase. */
-  seen: number
-}
-
-/** The time that running requests get at the shutdown. */
-const grace = Duration.seconds(5)
-
-/** How often the shutdown looks at the connections. */
-const drainInterval = Duration.millis(10)
-
-/**
- * How often the shutdown must see a connection idle before it closes the connection, which takes a second. The API server could be sending
- * the next request on a connection that was just in use, and would not repeat that request. Instead it reads `connection: close` in the
- * next answer. A clock in place of the number would count the time in which a busy process reads nothing.
- */
-const quietLooks = 100
-
 /** An endpoint with its kind of metrics. */
 export interface Route<out R = never> {
   readonly endpoint: Reply.Endpoint<R>
   readonly type: "admission" | "conversion"
 }
 
-/** The server cannot listen on its address. */
-export class BindFailed extends Data.TaggedError("BindFailed")<{
-  readonly address: string
-  readonly reason: string
-}> {
-  override get message(): string {
-    return `cannot listen on ${this.address}, from --webhook-bind-address: ${this.reason}`
-  }
-}
-
 /** The settings of the server. */
-export interface Options<R> {
-  /** The address; absent for all addresses of the machine. */
-  readonly hostname: string | undefined
-  /** 0 for any free port. */
-  readonly port: number
-  readonly certificates: CertificateSource.Source
+export interface Options<R> extends Listener.Options {
   readonly routes: ReadonlyMap<string, Route<R>>
 }
 
@@ -159,9 +110,9 @@ export interface Listening {
 }
 
 /** Serves until the scope closes. Running requests may then finish within five seconds. */
-export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFailed, R | Scope.Scope> =>
+export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.BindFailed, R | Scope.Scope> =>
   Effect.gen(function* () {
-    const { certificates, routes } = options
+    const { clients, routes } = options
     const registry = yield* Metrics.Metrics
     const clock = yield* Clock.Clock
     const observers = yield* Call.Observers
@@ -169,15 +120,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     const runtime = FiberSet.makeRuntime<R, void, never>()
     const run = yield* isTraced ? Effect.withTracer(runtime, Recording.tracer) : runtime
     const series = new Map([...routes].map(([path, { type }]) => [path, Series.of(registry, path, type)]))
-    const sockets = new Map<Duplex, Connection>()
-    const enter = (socket: Duplex, phase: Connection["phase"]): void => {
-      const connection = sockets.get(socket)
-      if (connection === undefined) return
-      connection.phase = phase
-      connection.since = clock.currentTimeMillisUnsafe()
-      connection.seen = 0
-    }
-    const isBusy = ({ phase }: Connection): boolean => phase === "receiving" || phase === "working"
+    const connections = OpenConnections.make(clock)
     const uploads = Uploads.make(clock)
     const parsedBodies = yield* Semaphore.make(mostAnswered)
     let ending = false
@@ -195,11 +138,12 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     const refuse = (response: ServerResponse, status: number, message: string): void =>
       send(response, status, "text/plain; charset=utf-8", `${message}\n`)
 
-    const begin = (method: string, path: string, headers: IncomingMessage["headers"]): Call.Call => {
+    const begin = ({ headers, method = "", socket }: IncomingMessage, path: string): Call.Call => {
       const startedAt = clock.currentTimeMillisUnsafe()
       return {
         method,
         path,
+        client: { address: socket.remoteAddress ?? "", isVerified: clients !== undefined },
         startedAt,
         finishedAt: startedAt,
         admission: undefined,
@@ -286,7 +230,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         return
       }
       const startedAt = Time.monotonic(clock)
-      const call = begin(request.method ?? "", path, request.headers)
+      const call = begin(request, path)
       const close = (status: number, message: string): void => {
         call.status = status
         call.problem = message
@@ -321,7 +265,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         return
       }
       if (uploads.isWaiting()) retryLater()
-      enter(socket, "receiving")
+      connections.enter(socket, "receiving")
       meters.inFlight.add(1)
       let finished = false
       /** Once: after the answer, or when the API server closes the connection. */
@@ -336,7 +280,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         ended = true
         record()
         uploads.remove(upload)
-        enter(socket, "idle")
+        connections.enter(socket, "idle")
         meters.inFlight.add(-1)
         if (response.getHeader("connection") === "close") setImmediate(() => socket.end())
       }
@@ -362,7 +306,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       request.on("end", () => {
         if (response.headersSent) return
         upload.isComplete = true
-        enter(socket, "working")
+        connections.enter(socket, "working")
         const fiber = run(
           Effect.matchEffect(answer(call, route, body.bytes(), limit), {
             onSuccess: ({ code, panicked, text }) =>
@@ -390,75 +334,30 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     }
 
     const web = createServer(handle)
-    const accept = (socket: TLSSocket): void => {
-      socket.on("error", () => socket.destroy())
-      web.emit("connection", socket)
-    }
-    const context = ({ certificate, key }: CertificateSource.Pair) => ({
-      cert: certificate,
-      key,
-      minVersion: "TLSv1.2" as const
-    })
-    const server = createTlsServer({ ...context(certificates.first), ALPNProtocols: ["http/1.1"] }, accept)
-    /** Closes the connection that has been idle for the longest time. False: all are busy. */
-    const evict = (): boolean => {
-      let found: readonly [Duplex, Connection] | undefined
-      for (const each of sockets) if (!isBusy(each[1]) && (found?.[1].since ?? Infinity) > each[1].since) found = each
-      found?.[0].destroy()
-      return found !== undefined
-    }
-    // Also for a client that never begins the handshake.
-    server.on("connection", (socket) => {
-      if (sockets.size >= mostConnections && !evict()) {
-        socket.destroy()
-        return
-      }
-      sockets.set(socket, { phase: "new", since: clock.currentTimeMillisUnsafe(), seen: 0 })
-      socket.on("close", () => sockets.delete(socket))
-    })
-    server.on("tlsClientError", (_, socket) => socket.destroy())
-    const address = `${isIPv6(options.hostname ?? "") ? `[${options.hostname}]` : (options.hostname ?? "")}:${options.port}`
-    const listen = (hostname: string) =>
-      Effect.callback<void, unknown>((resume) => {
-        const failed = (error: unknown): void => resume(Effect.fail(error))
-        server.once("error", failed)
-        server.listen({ host: hostname, port: options.port }, () => {
-          server.off("error", failed)
-          server.on("error", () => {})
-          resume(Effect.void)
-        })
+    const rejections = registry.counter(WebhookMetric.rejectedConnections, {})
+    let warnedAt = Number.NEGATIVE_INFINITY
+    // The scope closes its parts in the reverse order, so the port closes first.
+    yield* Effect.addFinalizer(() =>
+      Effect.suspend(() => {
+        ending = true
+        return connections.drain(() => uploads.size() === 0)
       })
-    const listening =
-      options.hostname === undefined
-        ? Effect.catch(listen("::"), (error) =>
-            // A machine without IPv6 cannot bind to `::`.
-            ListenError.codeOf(error) === "EADDRINUSE" ? Effect.fail(error) : listen("0.0.0.0")
+    )
+    const port = yield* Listener.make(options, {
+      connected: connections.add,
+      accept: (socket) => web.emit("connection", socket),
+      rejected: (reason) => {
+        rejections.add()
+        const now = Time.monotonic(clock)
+        if (clients === undefined || now - warnedAt < warnInterval) return
+        warnedAt = now
+        run(
+          Effect.logWarning(
+            `A client of the webhooks was rejected: ${reason} (an API server needs a certificate of --webhook-client-ca)`
           )
-        : listen(options.hostname)
-    yield* Effect.acquireRelease(
-      Effect.mapError(listening, (error) => new BindFailed({ address, reason: ListenError.reasonOf(error) })),
-      () =>
-        Effect.gen(function* () {
-          ending = true
-          server.close()
-          const drain = Effect.sync(() => {
-            for (const [socket, connection] of sockets) {
-              if (!isBusy(connection) && connection.seen++ >= quietLooks) socket.end()
-            }
-            return uploads.size() === 0 && sockets.size === 0
-          })
-          const drained = Effect.repeat(Effect.delay(drain, drainInterval), { until: (done) => done })
-          yield* Effect.timeoutOption(drained, grace)
-          for (const socket of sockets.keys()) socket.destroy()
-        })
-    )
-    const sweep = Effect.sync(() => {
-      const now = clock.currentTimeMillisUnsafe()
-      for (const [socket, { phase, since }] of sockets) if (now - since > patience[phase]) socket.destroy()
+        )
+      }
     })
-    yield* Effect.forkScoped(Effect.forever(Effect.delay(sweep, "5 seconds")))
-    yield* Effect.forkScoped(
-      CertificateSource.follow(certificates, (pair) => Effect.sync(() => server.setSecureContext(context(pair))))
-    )
-    return { port: (server.address() as AddressInfo).port }
+    yield* Effect.forkScoped(connections.sweep)
+    return { port }
   })

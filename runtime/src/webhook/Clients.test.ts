@@ -1,0 +1,140 @@
+/** The clients of the webhooks that a CA allows. */
+import { afterAll, describe, expect, test } from "bun:test"
+import { createPrivateKey, X509Certificate } from "node:crypto"
+import { connect } from "node:tls"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Logger from "effect/Logger"
+import * as Scope from "effect/Scope"
+import * as SelfSigned from "../manager/SelfSigned.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import * as Authority from "./Authority.ts"
+import * as Call from "./Call.ts"
+import type { Pair } from "./CertificateSource.ts"
+import * as Der from "./Der.ts"
+import type * as Listener from "./Listener.ts"
+import * as WebhookServer from "./WebhookServer.ts"
+
+const now = Date.now()
+const pair = SelfSigned.make(["127.0.0.1"], now)
+const [ca, other, next] = [1, 2, 3].map(() => Authority.makeAuthority(now)) as [Pair, Pair, Pair]
+
+/** The key usage: as a TLS client. Only the last byte of the purpose differs from that of a server. */
+const client = Der.serving.map((extension, at) => {
+  const bytes = Buffer.from(extension)
+  if (at === 2) bytes[bytes.length - 1] = 2
+  return bytes
+})
+
+/** A certificate of a client, as an API server presents it. */
+const certificateOf = (authority: Pair, name = "kube-apiserver", to = now + 3_600_000): Pair => {
+  const { privateKey, publicKey } = Der.makeKey()
+  const { subject } = new X509Certificate(authority.certificate)
+  const names = { subject: Der.commonName(name), issuer: Der.commonName(subject.replace(/^CN=/, "")) }
+  const content = { ...names, publicKey, from: now - 7_200_000, to, extensions: client }
+  return {
+    certificate: Der.certificate(content, createPrivateKey(authority.key)),
+    key: Der.keyPem(privateKey)
+  }
+}
+
+/** A server, its metrics, its log and its requests so far. */
+const serve = async (clients: Listener.Clients | undefined) => {
+  const scope = Effect.runSync(Scope.make())
+  const metrics = Metrics.make()
+  const lines: Array<string> = []
+  const calls: Array<Call.Call> = []
+  const endpoint = () => Effect.succeed({ code: 200, panicked: false, body: { done: true } })
+  const { port } = await Effect.runPromise(
+    WebhookServer.make({
+      hostname: "127.0.0.1",
+      port: 0,
+      certificates: { first: pair, after: () => Effect.never },
+      clients,
+      routes: new Map([["/answer", { type: "admission", endpoint }]])
+    }).pipe(
+      Call.observedBy((call) => void calls.push(call)),
+      Effect.provideService(Metrics.Metrics, metrics),
+      Scope.provide(scope),
+      Effect.provide(Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))]))
+    )
+  )
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  /** The first line of the response; empty if the server closed the connection. */
+  const ask = (certificate?: Pair) =>
+    new Promise<string>((resolve) => {
+      const socket = connect({
+        port,
+        host: "127.0.0.1",
+        ca: pair.certificate,
+        ...(certificate !== undefined && { cert: certificate.certificate, key: certificate.key })
+      })
+      let text = ""
+      socket.on("data", (data) => {
+        text += data
+        socket.end()
+      })
+      socket.on("error", () => {})
+      socket.on("close", () => resolve(text.split("\r\n")[0] ?? ""))
+      socket.write(
+        "POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+      )
+    })
+  const rejected = (): unknown => {
+    const family = metrics.read().find(({ metric }) => metric.name === "homeostat_webhook_rejected_connections_total")
+    return (family?.series[0] as Metrics.Scalar | undefined)?.value
+  }
+  return { ask, rejected, lines, calls }
+}
+
+const answered = "HTTP/1.1 200 OK"
+const never = () => Effect.never
+
+describe("A server with a CA of its clients", () => {
+  test("answers only a client with a valid certificate of that CA, and counts and logs the others", async () => {
+    const server = await serve({ cas: ca.certificate, after: never, name: undefined })
+    expect(await server.ask(certificateOf(ca))).toBe(answered)
+    expect(server.calls).toMatchObject([{ client: { address: "127.0.0.1", isVerified: true } }])
+    expect(server.lines).toEqual([])
+    const others = [
+      undefined,
+      certificateOf(other),
+      certificateOf(ca, "kube-apiserver", now - 3_600_000),
+      // A certificate of a server.
+      Authority.issue(ca, ["kube-apiserver"], now)
+    ]
+    for (const each of others) expect(await server.ask(each)).toBe("")
+    expect(server.calls).toHaveLength(1)
+    expect(server.rejected()).toBe(others.length)
+    expect(server.lines).toEqual([
+      "A client of the webhooks was rejected: ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE (an API server needs a certificate of --webhook-client-ca)"
+    ])
+  })
+
+  test("answers only a client with the name", async () => {
+    const server = await serve({ cas: ca.certificate, after: never, name: "kube-apiserver" })
+    expect(await server.ask(certificateOf(ca))).toBe(answered)
+    expect(await server.ask(certificateOf(ca, "system:node:a"))).toBe("")
+    expect(server.rejected()).toBe(1)
+    expect(server.lines).toEqual([
+      'A client of the webhooks was rejected: its certificate has the common name "system:node:a" (an API server needs a certificate of --webhook-client-ca)'
+    ])
+  })
+
+  test("follows a change of the CA", async () => {
+    const change = Effect.runSync(Deferred.make<string>())
+    const after = (cas: string) => (cas === ca.certificate ? Deferred.await(change) : Effect.never)
+    const server = await serve({ cas: ca.certificate, after, name: undefined })
+    expect(await server.ask(certificateOf(next))).toBe("")
+    Effect.runSync(Deferred.succeed(change, next.certificate))
+    expect(await server.ask(certificateOf(next))).toBe(answered)
+    expect(await server.ask(certificateOf(ca))).toBe("")
+  })
+})
+
+test("A server without a CA of its clients answers everybody, and says that the client is not verified", async () => {
+  const server = await serve(undefined)
+  expect(await server.ask()).toBe(answered)
+  expect(server.calls).toMatchObject([{ client: { address: "127.0.0.1", isVerified: false } }])
+})

@@ -1,0 +1,148 @@
+/**
+ * The TLS port of the webhooks.
+ *
+ * A new certificate applies to new connections, and open connections continue, so that no request fails. `node:tls` can change the
+ * certificate of an open port; `Bun.serve` cannot.
+ */
+import { type AddressInfo, isIPv6 } from "node:net"
+import type { Duplex } from "node:stream"
+import { createServer, type TLSSocket } from "node:tls"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as ListenError from "../resource/ListenError.ts"
+import * as Text from "../resource/Text.ts"
+import * as CertificateSource from "./CertificateSource.ts"
+
+/** The server cannot listen on its address. */
+export class BindFailed extends Data.TaggedError("BindFailed")<{
+  readonly address: string
+  readonly reason: string
+}> {
+  override get message(): string {
+    return `cannot listen on ${this.address}, from --webhook-bind-address: ${this.reason}`
+  }
+}
+
+/** Who may send requests. */
+export interface Clients {
+  /** The CAs that issue the certificates of clients, as PEM. */
+  readonly cas: string
+  /** Waits for other CAs. */
+  readonly after: (cas: string) => Effect.Effect<string>
+  /** The common name of their certificates; absent for any. */
+  readonly name: string | undefined
+}
+
+/** The settings of the port. */
+export interface Options {
+  /** The address; absent for all addresses of the machine. */
+  readonly hostname: string | undefined
+  /** 0 for any free port. */
+  readonly port: number
+  readonly certificates: CertificateSource.Source
+  /** Absent for everybody. */
+  readonly clients?: Clients | undefined
+}
+
+/** What the owner of the port does with its connections. */
+export interface Handlers {
+  /** A connection before its handshake. */
+  readonly connected: (socket: Duplex) => void
+  /** A connection with TLS, of an allowed client. */
+  readonly accept: (socket: TLSSocket) => void
+  /** A connection whose handshake failed, or of a client that is not allowed, with the reason. */
+  readonly rejected: (reason: string) => void
+}
+
+/** The longest part of a client's name in a message, in characters. */
+const longestName = 64
+
+/** Why a client is not allowed; undefined if it is. OpenSSL has verified its certificate. */
+const refusal = (socket: TLSSocket, name: string | undefined): string | undefined => {
+  if (name === undefined) return undefined
+  const found: unknown = socket.getPeerCertificate().subject?.CN
+  return found === name
+    ? undefined
+    : `its certificate has the common name ${Text.clip(JSON.stringify(found) ?? "none", longestName)}`
+}
+
+const codeOf = (error: Error): string => Text.clip(String(ListenError.codeOf(error) ?? error.message), longestName)
+
+/**
+ * Listens until the scope closes. Open connections are their owner's to close. Returns the port.
+ */
+export const make = (
+  { certificates, clients, hostname, port }: Options,
+  { accept, connected, rejected }: Handlers
+): Effect.Effect<number, BindFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    let pair = certificates.first
+    let cas = clients?.cas
+    const context = () => ({
+      cert: pair.certificate,
+      key: pair.key,
+      minVersion: "TLSv1.2" as const,
+      ...(cas !== undefined && { ca: cas })
+    })
+    const isVerified = clients !== undefined
+    const server = createServer(
+      { ...context(), ALPNProtocols: ["http/1.1"], requestCert: isVerified, rejectUnauthorized: isVerified },
+      (socket) => {
+        socket.on("error", () => socket.destroy())
+        const reason = refusal(socket, clients?.name)
+        if (reason === undefined) accept(socket)
+        else {
+          rejected(reason)
+          socket.destroy()
+        }
+      }
+    )
+    // Also for a client that never begins the handshake.
+    server.on("connection", connected)
+    server.on("tlsClientError", (error, socket) => {
+      rejected(codeOf(error))
+      socket.destroy()
+    })
+    const address = `${isIPv6(hostname ?? "") ? `[${hostname}]` : (hostname ?? "")}:${port}`
+    const listen = (host: string) =>
+      Effect.callback<void, unknown>((resume) => {
+        const failed = (error: unknown): void => resume(Effect.fail(error))
+        server.once("error", failed)
+        server.listen({ host, port }, () => {
+          server.off("error", failed)
+          server.on("error", () => {})
+          resume(Effect.void)
+        })
+      })
+    const listening =
+      hostname === undefined
+        ? Effect.catch(listen("::"), (error) =>
+            // A machine without IPv6 cannot bind to `::`.
+            ListenError.codeOf(error) === "EADDRINUSE" ? Effect.fail(error) : listen("0.0.0.0")
+          )
+        : listen(hostname)
+    yield* Effect.acquireRelease(
+      Effect.mapError(listening, (error) => new BindFailed({ address, reason: ListenError.reasonOf(error) })),
+      () => Effect.sync(() => void server.close())
+    )
+    const serve = Effect.sync(() => server.setSecureContext(context()))
+    yield* Effect.forkScoped(
+      CertificateSource.follow(certificates, (next) =>
+        Effect.suspend(() => {
+          pair = next
+          return serve
+        })
+      )
+    )
+    if (clients !== undefined) {
+      const follow = Effect.gen(function* () {
+        while (true) {
+          cas = yield* clients.after(cas ?? "")
+          yield* serve
+        }
+      })
+      yield* Effect.forkScoped(follow)
+    }
+    return (server.address() as AddressInfo).port
+  })
