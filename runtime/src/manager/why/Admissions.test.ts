@@ -29,6 +29,7 @@ describe("The history of webhooks", () => {
         operation: "update",
         dryRun: true,
         username: "ann",
+        unverified: undefined,
         message: "no",
         trace: undefined,
         times: 1,
@@ -121,6 +122,42 @@ describe("The history of webhooks", () => {
     expect(entry?.username.length).toBe(101)
   })
 
+  describe("of clients without proof", () => {
+    const from = (address: string, denial: string, at = 15, over: Partial<Call.Admission> = {}): Call.Call => ({
+      ...denied(denial, at, over),
+      client: { address, isVerified: false }
+    })
+    const truth = denied("true", 1)
+    const messages = (...calls: ReadonlyArray<Call.Call>) =>
+      entriesOf(...calls).map(({ message, unverified }) => [message, unverified])
+
+    test("has their addresses", () =>
+      expect(messages(truth, from("10.0.0.7", "forged", 2))).toEqual([
+        ["true", undefined],
+        ["forged", "10.0.0.7"]
+      ]))
+
+    test("evicts no entry of another client, neither of the object nor of others", () => {
+      const flood = Array.from({ length: 9000 }, (_, at) =>
+        from("10.0.0.7", `${at} ${"x".repeat(400)}`, at + 2, { name: at % 2 === 0 ? "page" : `page-${at}` })
+      )
+      for (const first of [truth, from("10.0.0.1", "true", 1)]) {
+        const found = messages(first, ...flood)
+        expect(found[0]).toEqual(["true", first.client.isVerified ? undefined : "10.0.0.1"])
+        expect(found).toHaveLength(5)
+      }
+      expect(after(...flood).size().bytes).toBeLessThan(Admissions.capacity / 4)
+    })
+
+    test("has eight addresses, and a ninth one only after another has been silent for a day", () => {
+      const eight = Array.from({ length: 8 }, (_, at) => from(`10.0.0.${at}`, "no", at))
+      const day = 24 * 60 * 60 * 1000
+      expect(messages(...eight, from("10.0.0.9", "late", day))).toHaveLength(8)
+      const found = messages(...eight, from("10.0.0.9", "late", day + 1)).map(([, address]) => address)
+      expect(found).toEqual([...eight.slice(1).map(({ client }) => client.address), "10.0.0.9"])
+    })
+  })
+
   test("is limited in bytes, also for one object with changing answers", () => {
     const admissions = Admissions.make([ConfigMap], { capacity: 20_000 })
     for (let at = 0; at < 10_000; at++)
@@ -148,6 +185,14 @@ describe("The answer for an object that does not exist", () => {
     expect(verdictOf(reviewed(1000, { dryRun: true }))).toBe("absent")
     expect(verdictOf(reviewed(1000, { operation: "update" }))).toBe("absent")
     expect(verdictOf(reviewed(2000), reviewed(1000, { result: "warned" }))).toBe("absent")
+    expect(verdictOf(reviewed(2000), reviewed(1000, { result: "warned", unverified: "10.0.0.7" }))).toBe("denied")
+  })
+
+  test("says that nothing proves a review without a certificate", () => {
+    const { answer } = answerOf(facts({ ...absent, admissions: [reviewed(1000, { unverified: "10.0.0.7" })] }))
+    expect(answer).toContain(
+      "denied its creation 1s ago (10:21:12Z), in an unauthenticated review from 10.0.0.7: Backup"
+    )
   })
 
   test("is its deletion if that is later", () => {

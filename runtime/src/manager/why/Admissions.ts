@@ -4,6 +4,9 @@
  *
  * It has two bounds: the number of entries per object, and the bytes of all objects. The objects without news for the longest time are
  * evicted. It stores texts that the user has already seen, without secrets, and never an object.
+ *
+ * Without `--webhook-client-ca`, anybody who reaches the port can send a review. So each address has a history of its own, within these
+ * bounds, and the reviews from one address never evict those from another one.
  */
 import * as Halves from "../../resource/Halves.ts"
 import { keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
@@ -21,6 +24,8 @@ export interface Entry {
   readonly operation: "create" | "update" | "delete" | "connect"
   readonly dryRun: boolean
   readonly username: string
+  /** The address of a sender that no certificate has proved to be the API server; absent for an API server. */
+  readonly unverified: string | undefined
   /** The denial, the changed fields, the warnings or the error. */
   readonly message: string
   /** The trace of the request. `exported`: the trace was sent to a collector. */
@@ -47,6 +52,9 @@ const mostEntries = 4
 /** The longest stored message and user name, in characters. */
 const longest = 500
 const longestUser = 100
+/** The addresses without proof that have a history, and how long a silent one keeps its place for another one, in ms. */
+const mostSenders = 8
+const silentFor = 24 * 60 * 60 * 1000
 /** The changed fields of an entry. */
 const mostFields = 8
 
@@ -55,6 +63,13 @@ export const capacity = 1024 * 1024
 
 interface Page extends Halves.Weighed {
   entries: ReadonlyArray<Entry>
+}
+
+/** The reviews of an address without proof. */
+interface Sender {
+  readonly pages: Halves.Halves<Page>
+  /** The time of its last review. */
+  at: number
 }
 
 const bytesOfPage = 200
@@ -94,14 +109,36 @@ export const make = (
   resources: ReadonlyArray<Resource.Any>,
   options: { readonly capacity?: number } = {}
 ): Admissions => {
-  const pages = Halves.make<Page>(options.capacity ?? capacity)
+  const most = options.capacity ?? capacity
+  const verified = Halves.make<Page>(most)
+  const senders = new Map<string, Sender>()
+  /** The history for the reviews of a client; undefined if there are too many senders. */
+  const pagesOf = ({ address, isVerified }: Call.Client, now: number): Halves.Halves<Page> | undefined => {
+    if (isVerified) return verified
+    const known = senders.get(address)
+    if (known !== undefined) {
+      known.at = now
+      return known.pages
+    }
+    if (senders.size >= mostSenders) {
+      const [silent] = [...senders].find(([, { at }]) => now - at > silentFor) ?? []
+      if (silent === undefined) return undefined
+      senders.delete(silent)
+    }
+    const pages = Halves.make<Page>(most / mostSenders)
+    senders.set(address, { pages, at: now })
+    return pages
+  }
+  const histories = () => [verified, ...Array.from(senders.values(), ({ pages }) => pages)]
   const nameOf = (resource: Pick<Resource.Any, "group" | "plural">, key: ObjectKey): string =>
     `${Resource.nameOf(resource)} ${keyString(key)}`
   return {
     resources,
     record: (call) => {
-      const { admission, finishedAt, root } = call
-      if (admission?.name === undefined) return
+      const { admission, client, finishedAt, root } = call
+      if (admission === undefined) return
+      const pages = pagesOf(client, finishedAt)
+      if (pages === undefined || admission.name === undefined) return
       const verdict = verdictOf(call, admission)
       if (verdict === undefined) return
       const entry: Entry = {
@@ -110,6 +147,7 @@ export const make = (
         operation: operations[admission.operation],
         dryRun: admission.dryRun,
         username: Text.clip(admission.username, longestUser),
+        unverified: client.isVerified ? undefined : client.address,
         message: Secrecy.masked(verdict.message, longest).replaceAll(/\s+/g, " "),
         trace: root === undefined ? undefined : { id: root.traceId, exported: root.recording.exported },
         times: 1,
@@ -127,7 +165,17 @@ export const make = (
       page.entries = entries
       pages.weigh(page, page.bytes + grown)
     },
-    of: (resource, key) => pages.get(nameOf(resource, key))?.entries ?? [],
-    size: pages.size
+    of: (resource, key) =>
+      histories()
+        .flatMap((pages) => pages.get(nameOf(resource, key))?.entries ?? [])
+        .sort((one, other) => one.at - other.at),
+    size: () =>
+      histories().reduce(
+        (sum, pages) => {
+          const { bytes, keys } = pages.size()
+          return { keys: sum.keys + keys, bytes: sum.bytes + bytes }
+        },
+        { keys: 0, bytes: 0 }
+      )
   }
 }

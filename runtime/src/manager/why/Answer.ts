@@ -85,15 +85,27 @@ const ofStandby = (facts: Facts, election: NonNullable<Facts["election"]>): Answ
   }
 }
 
+/** The latest denial of a creation that is the last decision of its sender. Others could send reviews to conceal it. */
+const lastDenialOf = (admissions: Facts["admissions"]): Facts["admissions"][number] | undefined => {
+  const decided = admissions.filter(({ dryRun }) => !dryRun)
+  return decided.findLast(
+    (each, at) =>
+      each.result === "denied" &&
+      each.operation === "create" &&
+      !decided.slice(at + 1).some(({ unverified }) => unverified === each.unverified)
+  )
+}
+
 const ofAbsent = (facts: Facts): Answer => {
   const { elsewhere, entry, kind, key, now, since } = facts
   const deleted = entry?.deleted
   const last = entry?.runs.findLast(({ outcome }) => outcome !== "Vanished")
-  const denied = facts.admissions.findLast(({ dryRun }) => !dryRun)
-  if (denied?.result === "denied" && denied.operation === "create" && denied.at > (deleted?.at ?? 0)) {
+  const denied = lastDenialOf(facts.admissions)
+  if (denied !== undefined && denied.at > (deleted?.at ?? 0)) {
+    const sender = denied.unverified === undefined ? "" : `, in an unauthenticated review from ${denied.unverified}`
     return {
       verdict: "denied",
-      answer: `${named(facts)} does not exist: a webhook of this program denied its creation ${past(denied.at, now)}: ${sentence(denied.message)}`
+      answer: `${named(facts)} does not exist: a webhook of this program denied its creation ${past(denied.at, now)}${sender}: ${sentence(denied.message)}`
     }
   }
   if (deleted !== undefined) {

@@ -235,6 +235,7 @@ Not known   one
       username: "ann",
       message: "spec.image: the tag latest can change",
       trace: undefined,
+      unverified: undefined,
       times: 1,
       since: at(5),
       ...over
@@ -242,12 +243,14 @@ Not known   one
     const webhooks = [
       webhook({ times: 3, since: at(65), trace: { id: "42", exported: true } }),
       webhook({ result: "changed", message: "spec.a,\nspec.b", dryRun: true, trace: { id: "42", exported: false } }),
+      webhook({ unverified: "10.0.0.7" }),
       webhook({ result: "failed", operation: "delete", username: "", message: "x".repeat(201), at: at(70) })
     ]
     expect(section("Webhook", { webhooks })).toEqual([
-      "5s ago (10:21:08Z)     warned ×3  update by ann            since 10:20:08Z; spec.image: the tag latest can change; trace 42",
-      "5s ago (10:21:08Z)     changed    update by ann (dry run)  spec.a, spec.b",
-      `1m10s ago (10:20:03Z)  failed     delete                   ${"x".repeat(200)}…`
+      "5s ago (10:21:08Z)     warned ×3  update by ann                                  since 10:20:08Z; spec.image: the tag latest can change; trace 42",
+      "5s ago (10:21:08Z)     changed    update by ann (dry run)                        spec.a, spec.b",
+      "5s ago (10:21:08Z)     warned     update by ann, unauthenticated, from 10.0.0.7  spec.image: the tag latest can change",
+      `1m10s ago (10:20:03Z)  failed     delete                                         ${"x".repeat(200)}…`
     ])
     expect(section("Webhook", {})).toEqual([])
   })

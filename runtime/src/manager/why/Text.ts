@@ -167,10 +167,10 @@ export const webhookLines = (
   now: number
 ): ReadonlyArray<string> =>
   table(
-    webhooks.map(({ at, dryRun, message, operation, result, since, times, trace, username }) => [
+    webhooks.map(({ at, dryRun, message, operation, result, since, times, trace, unverified, username }) => [
       when(at, now),
       `${result}${times > 1 ? ` ×${times}` : ""}`,
-      `${operation}${username === "" ? "" : ` by ${username}`}${dryRun ? " (dry run)" : ""}`,
+      `${operation}${username === "" ? "" : ` by ${username}`}${dryRun ? " (dry run)" : ""}${unverified === undefined ? "" : `, unauthenticated, from ${unverified}`}`,
       [
         ...(times > 1 ? [`since ${clock(Date.parse(since), now)}`] : []),
         clip(message, { answer }),

@@ -202,6 +202,7 @@ export const reviewed = (age: number, over: Partial<Entry> = {}): Entry => ({
   operation: "create",
   dryRun: false,
   username: "ann",
+  unverified: undefined,
   message:
     'Backup.backup.example.com "shop" is invalid: spec.schedule: Invalid value: "61 * * * *": minute "61" must be 0 to 59',
   trace: undefined,
