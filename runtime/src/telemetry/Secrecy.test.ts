@@ -177,10 +177,58 @@ describe("Secrecy.masked", () => {
       "https://a.test/c?sv=2020&sig=<redacted>&se=1"
     ],
     ["a password in JSON", '{"password":"hunter \\"two","a":"b"}', '{"password":"<redacted>","a":"b"}'],
-    ["a token after its name", "token: hunter2-hunter, x", "token: <redacted>, x"]
+    ["a token after its name", "token: hunter2-hunter, x", "token: <redacted>, x"],
+    ["a short password after its name", "password: hunter2, x", "password: <redacted>, x"],
+    ["a quoted password after its name", 'passphrase: "hunter two", x', "passphrase: <redacted>, x"],
+    [
+      "a key in a file of settings",
+      "aws_secret_access_key = a/b+c\nregion = x",
+      "aws_secret_access_key = <redacted>\nregion = x"
+    ],
+    ["a quoted password in a file of settings", "password\t= 'hunter two' x", "password\t= <redacted> x"],
+    [
+      "a password with a space on one side",
+      "password= hunter, token =abc x",
+      "password= <redacted>, token =<redacted> x"
+    ],
+    ["a password of a connection", "Server=a;Uid=me;Pwd=hunter;x=1", "Server=a;Uid=me;Pwd=<redacted>;x=1"],
+    ["a passphrase", "KEY_PASSPHRASE=hunter x", "KEY_PASSPHRASE=<redacted> x"],
+    ["a password as an option", "mysql --password hunter2 --user me", "mysql --password <redacted> --user me"],
+    ["a token of Slack", "as xoxb-123456789012-abcdefABCDEF, x", "as <redacted>, x"],
+    ["a key of Google", `key=AIzaSy${"Ab0_-".repeat(7)} x`, "key=<redacted> x"],
+    ["a token of GitLab", `glpat-${"aB1-".repeat(5)}x y`, "<redacted> y"],
+    ["a key of Stripe", `sk_live_${"aB1".repeat(8)} y`, "<redacted> y"]
   ]
   for (const [what, text, expected] of cases) test(`redacts ${what}`, () => expect(Secrecy.masked(text)).toBe(expected))
 
+  test("takes a time that grows with the text", () => {
+    const millis = (text: string): number =>
+      Math.min(
+        ...Array.from({ length: 5 }, () => {
+          const began = performance.now()
+          Secrecy.masked(text, text.length)
+          return performance.now() - began
+        })
+      )
+    for (const part of [
+      "-",
+      "--",
+      "--a",
+      "password ",
+      "password = ",
+      "pwd: ",
+      "xox",
+      "token\t",
+      "a.",
+      " =",
+      "'",
+      "sig=' "
+    ]) {
+      const [short, long] = [8000, 64_000].map((length) => part.repeat(length / part.length)) as [string, string]
+      // Eight times the text; 64 times if the cost were quadratic.
+      expect(millis(long) / Math.max(millis(short), 0.2)).toBeLessThan(30)
+    }
+  })
   test("truncates a long text, and redacts a secret at the limit", () => {
     const token = `eyJ${"a".repeat(100)}.${"b".repeat(300)}.${"c".repeat(5000)}`
     expect(Secrecy.masked(`${"x ".repeat(40)}${token}`, 100)).toBe(`${"x ".repeat(40)}<redacted>…`)
@@ -194,7 +242,12 @@ describe("Secrecy.masked", () => {
       "https://registry.test:5000/web@sha256:01",
       "token: expired, secret: not found, Secret shop/x has no key password",
       "selector key=value, passwords=3",
-      "mail to admin@example.com"
+      "mail to admin@example.com",
+      "PWD=/home/me OLDPWD=/",
+      "object.spec.token == '' && password != 'x'",
+      "password: must be set, passphrase: Required value",
+      "--password is required, --token-file FILE, --token 1",
+      "xoxo-hugs, AIzawa, npm_config_cache=x"
     ]) {
       expect(Secrecy.masked(text)).toBe(text)
     }

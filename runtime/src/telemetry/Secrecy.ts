@@ -3,8 +3,8 @@
  * logged Secret, headers, an error message that quotes the request.
  *
  * It detects secrets by type: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By field name: `authorization`,
- * `password` and others. By format: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS and GitHub. Also by format: a
- * password in a URL, and text after a name such as `password=`. It cannot detect a secret that looks like an ordinary word under any
+ * `password` and others. By format: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS, GitHub, GitLab, Google, Slack and
+ * others. Also by format: a password in a URL, and text after a name such as `password=`. It cannot detect a secret that looks like an ordinary word under any
  * other name.
  */
 import * as Text from "../resource/Text.ts"
@@ -19,7 +19,8 @@ export const longest = 8192
 const margin = 1024
 
 /** Names of secret values. Other words may precede them: `AWS_SECRET_ACCESS_KEY`, `accountKey`. */
-const keys = "(?:password|passwd|secret|token|sig|signature|(?:access|account|api|private|shared)[-_]?key)"
+const passwords = "(?:password|passwd|passphrase|pwd)"
+const keys = `(?:${passwords}|secret|token|sig|signature|(?:access|account|api|private|shared)[-_]?key)`
 
 const looks: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(Bearer) +[^\s"',;<]{8,}/g, `$1 ${hidden}`],
@@ -31,11 +32,26 @@ const looks: ReadonlyArray<readonly [RegExp, string]> = [
   [/(\b[a-z][a-z\d+.-]{0,12}:\/\/)(?:[^\s/"']+|[^\s/@:"']{0,16}:(?!\d+\/)[^\s@"']{1,32})@/gi, `$1${hidden}@`],
   [/\b(?:AKIA|ASIA)[A-Z\d]{16}\b/g, hidden],
   [/\b(?:gh[pousr]_|github_pat_)[A-Za-z\d_]{16,}/g, hidden],
-  [new RegExp(`(${keys})=(?:"[^"\\n]*"?|'[^'\\n]*'?|[^\\s&,;"'<]+)`, "gi"), `$1=${hidden}`],
+  [/\bxox[a-z]-[A-Za-z\d-]{10,}|\bxapp-[A-Za-z\d-]{10,}/g, hidden],
+  [/\bAIza[\w-]{30,}|\bya29\.[\w-]{20,}/g, hidden],
+  [/\b(?:glpat-|npm_|dop_v1_|[rs]k_live_|SG\.)[\w.-]{16,}/g, hidden],
+  // `PWD=/x` is a folder.
+  [new RegExp(`(?!pwd=/)(${keys})=(?:"[^"\\n]*"?|'[^'\\n]*'?|[^\\s&,;"'<]+)`, "gi"), `$1=${hidden}`],
+  // As in a file of settings, and unlike a comparison.
+  [
+    new RegExp(
+      `(${keys}[ \\t]{0,8}=(?!=)[ \\t]{1,8}|${keys}[ \\t]{1,8}=(?!=))(?:"[^"\\n]*"?|'[^'\\n]*'?|[^\\s&,;"'<]+)`,
+      "gi"
+    ),
+    `$1${hidden}`
+  ],
+  [new RegExp(`((?<![\\w-])--[\\w-]{0,40}${keys} +)(?=[^\\s"',;]*\\d)[^\\s"',;]{6,}`, "gi"), `$1${hidden}`],
   // JSON, and JSON within JSON.
   [new RegExp(`(${keys}\\\\?": ?\\\\?")(?=[^"\\n])[^\\n]*?(?<!\\\\)(?="|\\n|$)`, "gi"), `$1${hidden}`],
   // A word without a digit may be prose: `token: expired`.
-  [new RegExp(`(${keys}: +)(?=[^\\s"',;]*\\d)[^\\s"',;]{8,}`, "gi"), `$1${hidden}`]
+  [new RegExp(`(${keys}: +)(?=[^\\s"',;]*\\d)[^\\s"',;]{8,}`, "gi"), `$1${hidden}`],
+  [new RegExp(`(${passwords}: +)(?=[^\\s"',;]*\\d)[^\\s"',;]{5,}`, "gi"), `$1${hidden}`],
+  [new RegExp(`(${passwords}: +)(?:"[^"\\n]+"|'[^'\\n]+')`, "gi"), `$1${hidden}`]
 ]
 
 /** Short credentials or those without a digit look like words until they are decoded. */
@@ -52,7 +68,7 @@ export const masked = (text: string, most = longest): string => {
 
 /** With an optional prefix before a dot: `http.request.header.authorization`. */
 const names =
-  /^(.*\.)?((proxy-)?authorization|(set-)?cookie|(access|refresh|id|bearer)?[-_]?token|password|passwd|(client[-_]?)?secret|(client[-_]?key|token)[-_]?data|private[-_]?key|api[-_]?key)$/i
+  /^(.*\.)?((proxy-)?authorization|(set-)?cookie|(access|refresh|id|bearer)?[-_]?token|password|passwd|passphrase|(client[-_]?)?secret|(client[-_]?key|token)[-_]?data|private[-_]?key|api[-_]?key)$/i
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -61,7 +61,7 @@ export const isSecretsData = (path: unknown): boolean =>
   typeof path === "string" && /^\/(data|stringData)(\/|$)/.test(path)
 
 /** The ends of names of variables with a secret, such as `DB_PASSWORD`. */
-const secretVariable = /(password|passwd|secret|token|(access|account|api|private|shared)[-_]?key)$/i
+const secretVariable = /(password|passwd|passphrase|[-_]pwd|secret|token|(access|account|api|private|shared)[-_]?key)$/i
 
 /** The ends of names of fields with the name of a Secret, such as `existingSecret`. */
 const reference = /[a-z]Secret$/
