@@ -1,5 +1,4 @@
 /** The differences between the writes of a replay and those of its recording. */
-import * as Effect from "effect/Effect"
 import type { Request } from "../client/Request.ts"
 import type * as Drift from "../controller/Drift.ts"
 import { intentAnnotation } from "../controller/Intent.ts"
@@ -28,7 +27,7 @@ export const isWrite = ({ method }: Pick<RequestDocument, "method">): boolean =>
 
 /** The body of a write without secrets, as a recording has it. */
 export const bodyOf = ({ body, path }: Pick<Request, "body" | "path">): unknown =>
-  body === undefined ? undefined : Effect.runSync(Redaction.make().hide(jsonOf(body), isSecretPath(path)))
+  body === undefined ? undefined : Redaction.make().hide(jsonOf(body), isSecretPath(path))
 
 /** A body as an object: a JSON patch is a list. */
 const asObject = (body: unknown): object =>

@@ -23,10 +23,10 @@ export const inFlight = gauge(
   ["webhook"]
 )
 
-/** Connections without a request: a failed handshake, or a client without a valid certificate. */
+/** Connections and requests of clients that are not API servers, or have not completed the TLS handshake. */
 export const rejectedConnections = counter(
   "homeostat_webhook_rejected_connections_total",
-  "Connections to the port of the webhooks whose TLS handshake failed, or whose client has no valid certificate (--webhook-client-ca)"
+  "Connections to the port of the webhooks whose TLS handshake failed, and connections and admission requests of clients without a valid certificate (--webhook-client-ca)"
 )
 
 /** Defects of admission webhooks. */

@@ -40,7 +40,7 @@ const certificateOf = (authority: Pair, name = "kube-apiserver", to = now + 3_60
 }
 
 /** A server, its metrics, its log and its requests so far. */
-const serve = async (clients: Listener.Clients | undefined) => {
+const serve = async (clients: Listener.Clients | undefined, more: ReadonlyArray<string> = []) => {
   const scope = Effect.runSync(Scope.make())
   const metrics = Metrics.make()
   const lines: Array<string> = []
@@ -52,7 +52,10 @@ const serve = async (clients: Listener.Clients | undefined) => {
       port: 0,
       certificates: { first: pair, after: () => Effect.never },
       clients,
-      routes: new Map([["/answer", { type: "admission", endpoint }]])
+      routes: new Map<string, WebhookServer.Route>([
+        ["/answer", { type: "admission", endpoint }],
+        ...more.map((path) => [path, { type: "conversion", endpoint }] as const)
+      ])
     }).pipe(
       Call.observedBy((call) => void calls.push(call)),
       Effect.provideService(Metrics.Metrics, metrics),
@@ -62,7 +65,7 @@ const serve = async (clients: Listener.Clients | undefined) => {
   )
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   /** The first line of the response; empty if the server closed the connection. */
-  const ask = (certificate?: Pair) =>
+  const ask = (certificate?: Pair, path = "/answer") =>
     new Promise<string>((resolve) => {
       const socket = connect({
         port,
@@ -78,7 +81,7 @@ const serve = async (clients: Listener.Clients | undefined) => {
       socket.on("error", () => {})
       socket.on("close", () => resolve(text.split("\r\n")[0] ?? ""))
       socket.write(
-        "POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+        `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`
       )
     })
   const rejected = (): unknown => {
@@ -120,6 +123,24 @@ describe("A server with a CA of its clients", () => {
     expect(server.lines).toEqual([
       'A client of the webhooks was rejected: its certificate has the common name "system:node:a" (an API server needs a certificate of --webhook-client-ca)'
     ])
+  })
+
+  test("converts for everybody, because an API server has no certificate for conversions", async () => {
+    const server = await serve({ cas: ca.certificate, after: never, name: "kube-apiserver" }, ["/convert"])
+    expect(await server.ask(certificateOf(ca))).toBe(answered)
+    for (const each of [undefined, certificateOf(other), certificateOf(ca, "system:node:a")]) {
+      expect(await server.ask(each, "/convert")).toBe(answered)
+      expect(await server.ask(each)).toBe("HTTP/1.1 403 Forbidden")
+    }
+    expect(server.calls.map(({ client, status }) => [client.isVerified, status])).toEqual([
+      [true, 200],
+      ...[1, 2, 3].flatMap(() => [
+        [false, 200],
+        [false, 403]
+      ])
+    ] as Array<Array<boolean | number>>)
+    expect(server.rejected()).toBe(3)
+    expect(server.lines).toHaveLength(1)
   })
 
   test("follows a change of the CA", async () => {

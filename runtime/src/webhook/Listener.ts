@@ -34,6 +34,9 @@ export interface Clients {
   readonly name: string | undefined
 }
 
+/** Why a client is not an API server; undefined if it is one, or if all clients are allowed. */
+type Refusal = string | undefined
+
 /** The settings of the port. */
 export interface Options {
   /** The address; absent for all addresses of the machine. */
@@ -45,21 +48,26 @@ export interface Options {
   readonly clients?: Clients | undefined
 }
 
+/** Whether the port also takes connections of others. */
+type Others = "refused" | "accepted"
+
 /** What the owner of the port does with its connections. */
 export interface Handlers {
   /** A connection before its handshake. */
   readonly connected: (socket: Duplex) => void
-  /** A connection with TLS, of an allowed client. */
-  readonly accept: (socket: TLSSocket) => void
-  /** A connection whose handshake failed, or of a client that is not allowed, with the reason. */
+  /** A connection with TLS. */
+  readonly accept: (socket: TLSSocket, refusal: Refusal) => void
+  /** A connection whose handshake failed, or of a client that is refused, with the reason. */
   readonly rejected: (reason: string) => void
+  /** What happens to clients that are not API servers. */
+  readonly others: Others
 }
 
 /** The longest part of a client's name in a message, in characters. */
 const longestName = 64
 
-/** Why a client is not allowed; undefined if it is. OpenSSL has verified its certificate. */
-const refusal = (socket: TLSSocket, name: string | undefined): string | undefined => {
+const refusalOf = (socket: TLSSocket, { name }: Clients): Refusal => {
+  if (!socket.authorized) return Text.clip(String(socket.authorizationError), longestName)
   if (name === undefined) return undefined
   const found: unknown = socket.getPeerCertificate().subject?.CN
   return found === name
@@ -74,7 +82,7 @@ const codeOf = (error: Error): string => Text.clip(String(ListenError.codeOf(err
  */
 export const make = (
   { certificates, clients, hostname, port }: Options,
-  { accept, connected, rejected }: Handlers
+  { accept, connected, others, rejected }: Handlers
 ): Effect.Effect<number, BindFailed, Scope.Scope> =>
   Effect.gen(function* () {
     let pair = certificates.first
@@ -86,18 +94,17 @@ export const make = (
       ...(cas !== undefined && { ca: cas })
     })
     const isVerified = clients !== undefined
-    const server = createServer(
-      { ...context(), ALPNProtocols: ["http/1.1"], requestCert: isVerified, rejectUnauthorized: isVerified },
-      (socket) => {
-        socket.on("error", () => socket.destroy())
-        const reason = refusal(socket, clients?.name)
-        if (reason === undefined) accept(socket)
-        else {
-          rejected(reason)
-          socket.destroy()
-        }
+    const verification = { requestCert: isVerified, rejectUnauthorized: isVerified && others === "refused" }
+    const server = createServer({ ...context(), ALPNProtocols: ["http/1.1"], ...verification }, (socket) => {
+      socket.on("error", () => socket.destroy())
+      const refusal = clients === undefined ? undefined : refusalOf(socket, clients)
+      if (refusal === undefined || others === "accepted") {
+        accept(socket, refusal)
+        return
       }
-    )
+      rejected(refusal)
+      socket.destroy()
+    })
     // Also for a client that never begins the handshake.
     server.on("connection", connected)
     server.on("tlsClientError", (error, socket) => {

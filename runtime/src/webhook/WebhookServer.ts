@@ -5,6 +5,7 @@
  * bodies than those of an API server get 413, see {@link mostBytes}.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -123,6 +124,21 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     const connections = OpenConnections.make(clock)
     const uploads = Uploads.make(clock)
     const parsedBodies = yield* Semaphore.make(mostAnswered)
+    const rejections = registry.counter(WebhookMetric.rejectedConnections, {})
+    /** Why the clients of connections are not API servers. */
+    const refusals = new WeakMap<Duplex, string>()
+    let warnedAt = Number.NEGATIVE_INFINITY
+    const rejected = (reason: string): void => {
+      rejections.add()
+      const now = Time.monotonic(clock)
+      if (clients === undefined || now - warnedAt < warnInterval) return
+      warnedAt = now
+      run(
+        Effect.logWarning(
+          `A client of the webhooks was rejected: ${reason} (an API server needs a certificate of --webhook-client-ca)`
+        )
+      )
+    }
     let ending = false
 
     const send = (response: ServerResponse, status: number, type: string, body: string): void => {
@@ -143,7 +159,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       return {
         method,
         path,
-        client: { address: socket.remoteAddress ?? "", isVerified: clients !== undefined },
+        client: { address: socket.remoteAddress ?? "", isVerified: clients !== undefined && !refusals.has(socket) },
         startedAt,
         finishedAt: startedAt,
         admission: undefined,
@@ -246,6 +262,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
         // The answer leaves first.
         setImmediate(() => request.destroy())
       }
+      const refusal = route.type === "admission" ? refusals.get(socket) : undefined
+      if (refusal !== undefined) {
+        rejected(refusal)
+        reject(403, "a client certificate of --webhook-client-ca is required")
+        finish(call, startedAt)
+        setImmediate(() => request.destroy())
+        return
+      }
       const invalid = problemOf(request)
       if (invalid !== undefined) {
         reject(invalid.status, invalid.message)
@@ -334,8 +358,6 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     }
 
     const web = createServer(handle)
-    const rejections = registry.counter(WebhookMetric.rejectedConnections, {})
-    let warnedAt = Number.NEGATIVE_INFINITY
     // The scope closes its parts in the reverse order, so the port closes first.
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
@@ -345,18 +367,13 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     )
     const port = yield* Listener.make(options, {
       connected: connections.add,
-      accept: (socket) => web.emit("connection", socket),
-      rejected: (reason) => {
-        rejections.add()
-        const now = Time.monotonic(clock)
-        if (clients === undefined || now - warnedAt < warnInterval) return
-        warnedAt = now
-        run(
-          Effect.logWarning(
-            `A client of the webhooks was rejected: ${reason} (an API server needs a certificate of --webhook-client-ca)`
-          )
-        )
-      }
+      accept: (socket, refusal) => {
+        if (refusal !== undefined) refusals.set(socket, refusal)
+        web.emit("connection", socket)
+      },
+      rejected,
+      // An API server has no client certificate for conversions.
+      others: [...routes.values()].some(({ type }) => type === "conversion") ? "accepted" : "refused"
     })
     yield* Effect.forkScoped(connections.sweep)
     return { port }

@@ -168,10 +168,10 @@ const requestDocument = Effect.fnUntraced(function* (
     method,
     path,
     ...(type !== undefined && { contentType: type }),
-    ...(body !== undefined && { body: yield* redaction.hide(jsonOf(body), isSecret) }),
+    ...(body !== undefined && { body: yield* redaction.hideInSteps(jsonOf(body), isSecret) }),
     startedAt: iso(startedAt),
     millis: Math.round(millis * 1000) / 1000,
-    ...(answer !== undefined && { response: { ...answer, body: yield* redaction.hide(answer.body, isSecret) } }),
+    ...(answer !== undefined && { response: { ...answer, body: yield* redaction.hideInSteps(answer.body, isSecret) } }),
     ...(failed !== undefined && { error: failed }),
     ...(isCut && { cut: true }),
     ...(order !== undefined && { order })
@@ -281,7 +281,7 @@ export const of = Effect.fnUntraced(function* (
   // A copy of an object is an object.
   const shown = yield* Effect.forEach(
     objects,
-    ([object, isSecret]) => redaction.hide(object, isSecret) as Effect.Effect<KubernetesObject>
+    ([object, isSecret]) => redaction.hideInSteps(object, isSecret) as Effect.Effect<KubernetesObject>
   )
   const readOnes = reads.kept.map((read) => readDocument(read, indexes, redaction))
   const exchanged = yield* Effect.forEach(requests, (each) => requestDocument(each, redaction))

@@ -4,8 +4,8 @@
  * It replaces the `data` and `stringData` of Secrets, and the fields and variables with names of secrets. It also replaces the copies of these
  * values that `SecretValues` finds in other objects, and the texts that `Secrecy` detects.
  *
- * The search takes long for a large object. So it is an effect, which lets other fibers run in between, and a text beyond {@link longest} is
- * replaced as a whole.
+ * The search takes long for a large object. So it also exists as an effect, which lets other fibers run in between, and a text beyond
+ * {@link longest} is replaced as a whole.
  */
 import * as Effect from "effect/Effect"
 import * as Secrecy from "../../telemetry/Secrecy.ts"
@@ -21,7 +21,9 @@ export interface Redaction {
   /** Notes a word that the recording shows, such as the name of an object. */
   readonly spare: (word: string | undefined) => void
   /** A copy without secrets. */
-  readonly hide: (value: unknown, isSecret: boolean) => Effect.Effect<unknown>
+  readonly hide: (value: unknown, isSecret: boolean) => unknown
+  /** The same, in steps between which other fibers run. */
+  readonly hideInSteps: (value: unknown, isSecret: boolean) => Effect.Effect<unknown>
   /** A text without secrets. */
   readonly text: (text: string) => string
   /** The number of replaced values so far. */
@@ -49,6 +51,14 @@ const deepest = 256
 /** The longest text that is searched, in characters. */
 export const longest = 256 * 1024
 
+/** The characters of a step, and those that a text costs besides its own, and any value. */
+const stepLength = 8192
+const textLength = 64
+const valueLength = 16
+
+/** A search that pauses after each step. */
+type Steps = Generator<void, unknown, void>
+
 /** The last part of a JSON pointer. */
 const lastPart = (path: unknown): string => (typeof path === "string" ? path.slice(path.lastIndexOf("/") + 1) : "")
 
@@ -56,6 +66,8 @@ const lastPart = (path: unknown): string => (typeof path === "string" ? path.sli
 export const make = (): Redaction => {
   const values = SecretValues.make()
   let count = 0
+  /** The characters since the last step. */
+  let work = 0
 
   const omitted = (): null => {
     count++
@@ -76,6 +88,7 @@ export const make = (): Redaction => {
   }
 
   const text = (text: string): string => {
+    work += text.length + textLength
     if (text.length > longest) {
       count++
       return asText(text)
@@ -87,48 +100,49 @@ export const make = (): Redaction => {
   }
 
   /** The annotation of `kubectl apply` has the object as JSON. */
-  const applied = (value: string, depth: number): Effect.Effect<unknown> =>
-    Effect.suspend(() => {
-      const before = count
-      return Effect.map(inside(SecretValues.jsonOf(value), false, depth), (shown) =>
-        typeof shown === "string" ? shown : count === before ? value : JSON.stringify(shown)
-      )
-    })
-
-  const member = (
-    key: string,
-    value: unknown,
-    parent: Fields,
-    isSecret: boolean,
-    depth: number
-  ): Effect.Effect<unknown> => {
-    const blanked = (as: (text: string) => string) => Effect.sync(() => blank(value, as))
-    if (isSecret && key === "data") return blanked(asBase64)
-    if (isSecret && key === "stringData") return blanked(asText)
-    if (isSecret && key === "annotations" && isFields(value) && lastApplied in value) {
-      return inside({ ...value, [lastApplied]: blank(value[lastApplied], asText) }, false, depth)
-    }
-    if (SecretValues.isSecretMember(key, value, parent)) return blanked(asText)
-    // An operation of a JSON patch.
-    if (key === "value" && typeof parent.op === "string") {
-      if (isSecret && SecretValues.isSecretsData(parent.path)) return blanked(asBase64)
-      if (SecretValues.isSecretMember(lastPart(parent.path), value, {})) return blanked(asText)
-    }
-    if (key === lastApplied && typeof value === "string") return applied(value, depth)
-    if (references.has(key) && typeof value === "string") return Effect.succeed(value)
-    return inside(value, isSecret && (key === "metadata" || key === "items"), depth)
+  function* applied(value: string, depth: number): Steps {
+    const before = count
+    const shown = yield* inside(SecretValues.jsonOf(value), false, depth)
+    return typeof shown === "string" ? shown : count === before ? value : JSON.stringify(shown)
   }
 
-  const inside = (value: unknown, isSecret: boolean, depth: number): Effect.Effect<unknown> => {
-    if (depth > deepest) return Effect.sync(omitted)
-    if (typeof value === "string") return Effect.sync(() => text(value))
-    if (Array.isArray(value)) return Effect.forEach(value, (item) => inside(item, isSecret, depth + 1))
-    if (!isFields(value)) return Effect.succeed(value)
+  function* member(key: string, value: unknown, parent: Fields, isSecret: boolean, depth: number): Steps {
+    if (isSecret && key === "data") return blank(value, asBase64)
+    if (isSecret && key === "stringData") return blank(value, asText)
+    if (isSecret && key === "annotations" && isFields(value) && lastApplied in value) {
+      return yield* inside({ ...value, [lastApplied]: blank(value[lastApplied], asText) }, false, depth)
+    }
+    if (SecretValues.isSecretMember(key, value, parent)) return blank(value, asText)
+    // An operation of a JSON patch.
+    if (key === "value" && typeof parent.op === "string") {
+      if (isSecret && SecretValues.isSecretsData(parent.path)) return blank(value, asBase64)
+      if (SecretValues.isSecretMember(lastPart(parent.path), value, {})) return blank(value, asText)
+    }
+    if (key === lastApplied && typeof value === "string") return yield* applied(value, depth)
+    if (references.has(key) && typeof value === "string") return value
+    return yield* inside(value, isSecret && (key === "metadata" || key === "items"), depth)
+  }
+
+  function* inside(value: unknown, isSecret: boolean, depth: number): Steps {
+    work += valueLength
+    if (work > stepLength) {
+      work = 0
+      yield
+    }
+    if (depth > deepest) return omitted()
+    if (typeof value === "string") return text(value)
+    if (Array.isArray(value)) {
+      const items: Array<unknown> = []
+      for (const item of value) items.push(yield* inside(item, isSecret, depth + 1))
+      return items
+    }
+    if (!isFields(value)) return value
     const secret = isSecret || value.kind === "Secret" || value.kind === "SecretList"
-    const members = Effect.forEach(Object.entries(value), ([key, each]) =>
-      Effect.map(member(key, each, value, secret, depth + 1), (shown) => [key, shown] as const)
-    )
-    return Effect.map(members, Object.fromEntries)
+    const members: Array<readonly [string, unknown]> = []
+    for (const [key, each] of Object.entries(value)) {
+      members.push([key, yield* member(key, each, value, secret, depth + 1)])
+    }
+    return Object.fromEntries(members)
   }
 
   const learn: Redaction["learn"] = (value, isSecret, keys) => {
@@ -136,5 +150,26 @@ export const make = (): Redaction => {
     values.learnNamed(value)
   }
 
-  return { learn, spare: values.spare, hide: (value, isSecret) => inside(value, isSecret, 0), text, count: () => count }
+  return {
+    learn,
+    spare: values.spare,
+    hide: (value, isSecret) => {
+      const steps = inside(value, isSecret, 0)
+      for (;;) {
+        const step = steps.next()
+        if (step.done === true) return step.value
+      }
+    },
+    hideInSteps: (value, isSecret) =>
+      Effect.gen(function* () {
+        const steps = inside(value, isSecret, 0)
+        for (;;) {
+          const step = steps.next()
+          if (step.done === true) return step.value
+          yield* Effect.yieldNow
+        }
+      }),
+    text,
+    count: () => count
+  }
 }
