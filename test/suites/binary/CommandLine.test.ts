@@ -134,6 +134,8 @@ describe("The program", () => {
         "webhook-bind-address",
         "webhook-url",
         "webhook-cert-dir",
+        "webhook-client-ca",
+        "webhook-client-name",
         "recordings",
         "recordings-memory",
         "opaque-tokens",
