@@ -60,7 +60,7 @@ export const flags = {
   }),
   webhookClientName: Flag.text("webhook-client-name", {
     placeholder: "NAME",
-    description: "The common name of the API servers' client certificates (default any)"
+    description: "The common name of the API servers' client certificates (default any name)"
   })
 } as const
 
