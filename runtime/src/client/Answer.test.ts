@@ -1,6 +1,7 @@
 /** Errors and warnings of an API server that quotes values. */
 import { describe, expect, test } from "bun:test"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Answer from "./Answer.ts"
 import type { ApiError, Invalid } from "./ApiError.ts"
 import { Exchanges, Ledger } from "./Exchange.ts"
@@ -72,6 +73,29 @@ describe("An error and a warning of an API server", () => {
       expect(warnings).toEqual(['299 - "odd: <redacted>"'])
     })
   }
+  test("are hidden as a whole if the reconcile has read too many values, unless it named its keys", () => {
+    const many = Array.from({ length: 9000 }, (_, at) => `value-${at}`).join("\n")
+    const body = JSON.stringify({ ...secret, data: { ...secret.data, many: btoa(many) } })
+    const read = (secretKeys?: ReadonlyArray<string>): Ledger => {
+      const ledger = new Ledger()
+      ledger.add({
+        request: request({ method: "GET", path: "/api/v1/namespaces/default/secrets/a", secretKeys }),
+        startedAt: 0,
+        millis: 1,
+        status: 200,
+        error: undefined,
+        resends: 0,
+        auditId: undefined,
+        span: undefined,
+        answer: Exit.succeed({ status: 200, headers: new Headers(), body })
+      })
+      return ledger
+    }
+    expect(answered(request(), read()).warnings).toEqual([
+      "<hidden: Secret a is too large to search (at most 65536 characters of values)>"
+    ])
+    expect(answered(request(), read(["password"])).warnings).toEqual(['299 - "odd: <redacted>"'])
+  })
   test("quote other values", () => {
     const { error, warnings } = answered(request({ body: JSON.stringify({ data: { a: password } }) }))
     expect(error.causes).toMatchObject([{ message: `Invalid value: "${password}": no` }])
