@@ -56,5 +56,5 @@ effect("A change of the file follows, and a file without a CA changes nothing an
     state.text = `${first}${second}`
     yield* TestClock.adjust("10 seconds")
     expect(yield* Fiber.join(change)).toBe(`${first}${second}`)
-  }).pipe(Effect.provide(layer), Effect.provide(capture(lines)))
+  }).pipe(Effect.provide([layer, capture(lines)]))
 })
