@@ -52,7 +52,7 @@ describe("Loss.times", () => {
     expect(Loss.times(table("* * * * *"), newest - 1.3 * day, newest)).toHaveLength(1872)
     expect(Loss.times(table("* * * * *"), newest - 10 * day, newest)).toBeUndefined()
   })
-  test("looks at no more days than those of 50 years and the search for the next time", () => {
+  test("looks at the days of 50 years at most", () => {
     const rare = table("0 0 29 2 *")
     const { cron } = rare
     if (cron._tag !== "Fields") throw new Error("no fields")

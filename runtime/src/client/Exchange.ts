@@ -78,7 +78,7 @@ export class Ledger {
   private cached: Array<CachedReads.CachedRead> | undefined
   private cachedCount = 0
   private secrets: SecretValues.SecretValues | undefined
-  /** What to note before the next text is searched. */
+  /** The values to note before the next search in a text. */
   private unread: Array<(values: SecretValues.SecretValues) => void> | undefined
   private suspected: unknown
   readonly add = (exchange: Exchange): void => {

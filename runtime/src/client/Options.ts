@@ -9,8 +9,8 @@ export interface RequestOptions {
   /** `false`: sends the request once, without retries. For callers that keep time themselves, such as an election. */
   readonly retry?: boolean | undefined
   /**
-   * For a read of Secrets: the keys whose values the caller uses. Logs and messages hide copies of these values alone, so that a large value
-   * that nobody uses does not hide whole messages. Default all keys.
+   * For a read of Secrets: the keys whose values the caller uses. Logs and messages hide copies of these values alone, so that a large
+   * unused value does not hide whole messages. Default all keys.
    */
   readonly secretKeys?: ReadonlyArray<string> | undefined
 }

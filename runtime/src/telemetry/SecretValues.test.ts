@@ -107,7 +107,7 @@ describe("Values beyond a limit", () => {
   })
   test("do not replace texts that are shorter than every value", () =>
     expect(replaced("shop", secret({ a: lines(52_000) }))).toBe("shop"))
-  test("do not count if they are certificates, or of keys that nobody uses", () => {
+  test("do not count if they are certificates, or of unused keys", () => {
     const certificate = `# My CA\n-----BEGIN CERTIFICATE-----\n${"MIIB\n".repeat(50_000)}-----END CERTIFICATE-----\n`
     const tls = secret({ "ca.crt": certificate, "tls.key": "correct horse battery" })
     expect(replaced(`${text} MIIB correct horse battery`, tls)).toBe(`${text} MIIB *`)

@@ -5,7 +5,7 @@
  * It knows the encoded and the decoded value, the parts of a JSON value, and each line of a value, with and without its name. It cannot find a
  * value in another encoding, or one of less than {@link shortest} characters. Certificates are public, so it ignores them.
  *
- * Everybody who can write a Secret or an object sets the number and the length of the values. So the values have a limit, {@link most}, and
+ * The user who writes a Secret or an object sets the number and the length of the values. So the values have a limit, {@link most}, and
  * so do the members of an object that are searched for names of secrets. Beyond a limit, the whole of each text is replaced.
  */
 import * as Text from "../resource/Text.ts"

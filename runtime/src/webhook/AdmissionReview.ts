@@ -172,7 +172,7 @@ export const endpoint =
         object: request.object as KubernetesObject | null,
         oldObject: request.oldObject as KubernetesObject | null
       } as Admission.Wire
-      // Anybody may send a review. So only webhooks of Secrets note values, up to the limit of `SecretValues`.
+      // Every pod can send a review. So only webhooks of Secrets note values, up to the limit of `SecretValues`.
       if (isSecret(resource)) for (const each of [request.object, oldObject]) ledger.saw(each)
       const exit = yield* Effect.exit(Effect.suspend(() => hook.answer(wire)))
       if (Exit.isFailure(exit)) {

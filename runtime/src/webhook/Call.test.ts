@@ -304,7 +304,7 @@ describe("The record of a request", () => {
   })
 })
 
-describe("A review by anybody", () => {
+describe("A review", () => {
   const findings = Array.from({ length: 300 }, (_, at) => Admission.invalid(`data.f${at}`, at, "must be absent"))
   const { hooks } = Admission.validate(BuiltIn.ConfigMap, {
     write: () => [...Array.from({ length: 300 }, (_, at) => Admission.warning(`warning ${at}`)), ...findings]

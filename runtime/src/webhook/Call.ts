@@ -49,7 +49,7 @@ export interface Conversion {
 export interface Client {
   /** Its IP address. */
   readonly address: string
-  /** Whether a certificate proved that it is the API server. Otherwise it can be anybody. */
+  /** Whether a certificate proved that it is the API server. Otherwise it can be any pod. */
   readonly isVerified: boolean
 }
 

@@ -125,7 +125,7 @@ describe("A server with a CA of its clients", () => {
     ])
   })
 
-  test("converts for everybody, because an API server has no certificate for conversions", async () => {
+  test("converts for all clients, because an API server has no certificate for conversions", async () => {
     const server = await serve({ cas: ca.certificate, after: never, name: "kube-apiserver" }, ["/convert"])
     expect(await server.ask(certificateOf(ca))).toBe(answered)
     for (const each of [undefined, certificateOf(other), certificateOf(ca, "system:node:a")]) {
@@ -154,7 +154,7 @@ describe("A server with a CA of its clients", () => {
   })
 })
 
-test("A server without a CA of its clients answers everybody, and says that the client is not verified", async () => {
+test("A server without a CA of its clients answers all clients, and records that they are not verified", async () => {
   const server = await serve(undefined)
   expect(await server.ask()).toBe(answered)
   expect(server.calls).toMatchObject([{ client: { address: "127.0.0.1", isVerified: false } }])

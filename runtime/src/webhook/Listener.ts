@@ -24,7 +24,7 @@ export class BindFailed extends Data.TaggedError("BindFailed")<{
   }
 }
 
-/** Who may send requests. */
+/** The clients that may send requests. */
 export interface Clients {
   /** The CAs that issue the certificates of clients, as PEM. */
   readonly cas: string
@@ -44,14 +44,14 @@ export interface Options {
   /** 0 for any free port. */
   readonly port: number
   readonly certificates: CertificateSource.Source
-  /** Absent for everybody. */
+  /** Absent: all clients. */
   readonly clients?: Clients | undefined
 }
 
 /** Whether the port also takes connections of others. */
 type Others = "refused" | "accepted"
 
-/** What the owner of the port does with its connections. */
+/** The functions of the port's owner, for its connections. */
 export interface Handlers {
   /** A connection before its handshake. */
   readonly connected: (socket: Duplex) => void
@@ -59,7 +59,7 @@ export interface Handlers {
   readonly accept: (socket: TLSSocket, refusal: Refusal) => void
   /** A connection whose handshake failed, or of a client that is refused, with the reason. */
   readonly rejected: (reason: string) => void
-  /** What happens to clients that are not API servers. */
+  /** Whether the port also takes connections of other clients than API servers. */
   readonly others: Others
 }
 

@@ -15,7 +15,7 @@ const mostConnections = 1000
  */
 const patience = { new: 10_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY } as const
 
-/** What a connection is doing. */
+/** The phase of a connection. */
 export type Phase = keyof typeof patience
 
 /** A connection in its phase. */
@@ -44,7 +44,7 @@ const quietLooks = 100
 export interface OpenConnections {
   /** Adds a new connection, or closes it because all others are busy. */
   readonly add: (socket: Duplex) => void
-  /** Notes what a connection is doing. */
+  /** Notes that a connection enters a phase. */
   readonly enter: (socket: Duplex, phase: Phase) => void
   /** Closes the connections whose phase takes too long, forever. */
   readonly sweep: Effect.Effect<never>

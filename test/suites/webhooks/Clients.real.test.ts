@@ -47,7 +47,7 @@ const backup = {
   spec: { source: "pvc/data", schedule: "61 * * * *", destination: "s3://bucket" }
 }
 
-/** A review by anybody. */
+/** The answer to a review without a certificate. */
 const forged = (port: number) =>
   Effect.promise(() =>
     fetch(`https://127.0.0.1:${port}/validate-backup-example-com-v1-backup`, {

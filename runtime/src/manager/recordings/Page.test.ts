@@ -271,7 +271,7 @@ describe("A recording of a hostile tenant", () => {
     expect(text).not.toContain('a=1"line')
   })
 
-  test("shows texts if nobody uses the large value", async () => {
+  test("shows texts if the reconcile does not use the large value", async () => {
     const ring = recordingOf({ exchanges: [secretOf(["RESTIC_PASSWORD"])] })
     const { body: text } = await ask(ring, `trace=${ids[0]}`)
     expect(JSON.parse(text).ending.message).toBe("the claim is not bound")

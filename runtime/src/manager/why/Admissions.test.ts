@@ -188,7 +188,7 @@ describe("The answer for an object that does not exist", () => {
     expect(verdictOf(reviewed(2000), reviewed(1000, { result: "warned", unverified: "10.0.0.7" }))).toBe("denied")
   })
 
-  test("says that nothing proves a review without a certificate", () => {
+  test("reports that no certificate proves the review", () => {
     const { answer } = answerOf(facts({ ...absent, admissions: [reviewed(1000, { unverified: "10.0.0.7" })] }))
     expect(answer).toContain(
       "denied its creation 1s ago (10:21:12Z), in an unauthenticated review from 10.0.0.7: Backup"

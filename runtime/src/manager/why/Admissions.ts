@@ -5,7 +5,7 @@
  * It has two bounds: the number of entries per object, and the bytes of all objects. The objects without news for the longest time are
  * evicted. It stores texts that the user has already seen, without secrets, and never an object.
  *
- * Without `--webhook-client-ca`, anybody who reaches the port can send a review. So each address has a history of its own, within these
+ * Without `--webhook-client-ca`, every pod that reaches the port can send a review. So each address has a history of its own, within these
  * bounds, and the reviews from one address never evict those from another one.
  */
 import * as Halves from "../../resource/Halves.ts"
