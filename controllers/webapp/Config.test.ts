@@ -93,8 +93,10 @@ const [data, other] = [new Map([["a", "1"]]), new Map([["b", "2"]])]
 
 const find =
   (objects: { readonly [place: string]: ReadonlyMap<string, string> }): Config.Find =>
-  ({ kind, name }) =>
-    objects[`${kind} ${name}`]
+  ({ kind, name }) => {
+    const hashes = objects[`${kind} ${name}`]
+    return hashes && { hashes }
+  }
 
 const observed = (spec: Spec, objects: { readonly [place: string]: ReadonlyMap<string, string> }) =>
   Config.observe(Config.referencesOf(app(spec).spec), find(objects))
@@ -182,6 +184,16 @@ describe("A missing reference", () => {
   ] as const) {
     test(title, () => expect(missing(spec, objects)).toEqual({ status: "False", reason: "ConfigNotFound", message }))
   }
+  test("has too many keys: then its pods stay as they are, even if it is optional", () => {
+    const config = app({ config: some.map((each) => ({ ...each, optional: true })) }).spec
+    const found = Config.observe(Config.referencesOf(config), () => ({ hashes: new Map(), excess: 99_000 }))
+    expect(Config.isMissing(found)).toBe(true)
+    expect(found && Config.finding(found)).toEqual({
+      status: "False",
+      reason: "ConfigTooLarge",
+      message: "ConfigMap shop has too many keys: 99000 characters, with a hash for each (at most 65536; split it)"
+    })
+  })
   test("that is optional is not missing", () => {
     const optional = some.map((each) => ({ ...each, optional: true }))
     expect(missing({ config: optional }, {})).toEqual({

@@ -181,8 +181,16 @@ const inVariable = ({
   return [{ kind: configMapKeyRef === undefined ? "Secret" : "ConfigMap", name, keys: [key], optional }]
 }
 
-/** The hash of each value of a referenced object, by its key; undefined if the object does not exist. */
-export type Find = (reference: Reference) => ReadonlyMap<string, string> | undefined
+/** The values of a referenced object. */
+export interface Data {
+  /** The hash of each value, by its key. */
+  readonly hashes: ReadonlyMap<string, string>
+  /** The length of all keys with their hashes, if it is more than {@link mostKeys}: then there is no hash. */
+  readonly excess?: number | undefined
+}
+
+/** The values of a referenced object; undefined if it does not exist. */
+export type Find = (reference: Reference) => Data | undefined
 
 /** The present state of a WebApp's references. */
 export interface Observed {
@@ -190,6 +198,8 @@ export interface Observed {
   readonly hash: string
   /** The objects and keys that the pods need and that do not exist, as sentences; empty if there are none. */
   readonly missing: ReadonlyArray<string>
+  /** The objects with more keys than the manager reads, as sentences. */
+  readonly excessive: ReadonlyArray<string>
   /** The objects that exist, such as `ConfigMap shop`. */
   readonly found: ReadonlyArray<string>
   /** The optional objects that do not exist. */
@@ -203,10 +213,17 @@ export const observe = (references: ReadonlyArray<Reference>, find: Find): Obser
   const missing = new Set<string>()
   const found = new Set<string>()
   const absent = new Set<string>()
+  const excessive = new Set<string>()
   for (const reference of references) {
     const { keys, kind, name, optional } = reference
     const object = `${kind} ${name}`
-    const data = find(reference)
+    const { excess, hashes: data } = find(reference) ?? {}
+    if (excess !== undefined) {
+      excessive.add(
+        `${object} has too many keys: ${excess} characters, with a hash for each (at most ${mostKeys}; split it)`
+      )
+      continue
+    }
     if (data !== undefined) found.add(object)
     else if (optional) absent.add(object)
     else missing.add(`${object} not found (create it, or set optional: true)`)
@@ -223,16 +240,24 @@ export const observe = (references: ReadonlyArray<Reference>, find: Find): Obser
   return {
     hash: Bun.CryptoHasher.hash("sha256", JSON.stringify(sorted), "hex").slice(0, 32),
     missing: [...missing],
+    excessive: [...excessive],
     found: [...found],
     absent: [...absent]
   }
 }
 
+/**
+ * The characters of all keys of an object, with a hash for each: about 1,000 keys. The API server limits the values to 1 MiB, but not the
+ * keys, of which an object may have 100,000.
+ */
+export const mostKeys = 64 * 1024
+
 /** The annotation of the pod template with the hash of the referenced values. */
 export const hashAnnotation = "apps.kubedojo.io/config-hash"
 
-/** Whether a reference is missing: the existing pods stay as they are, and a new WebApp gets no Deployment, whose pods could not start. */
-export const isMissing = (observed: Observed | undefined): boolean => (observed?.missing.length ?? 0) > 0
+/** Whether the values are not known, because a reference is missing or has too many keys: the existing pods stay as they are, and a new WebApp gets no Deployment, whose pods could not start. */
+export const isMissing = (observed: Observed | undefined): boolean =>
+  observed !== undefined && observed.missing.length + observed.excessive.length > 0
 
 /** The Deployment of a new WebApp with a missing reference. */
 export const waiting = {
@@ -246,7 +271,10 @@ export const waiting = {
 export const conditionType = "ConfigReady"
 
 /** The condition of the references. */
-export const finding = ({ absent, found, missing }: Observed) => {
+export const finding = ({ absent, excessive, found, missing }: Observed) => {
+  if (excessive.length > 0) {
+    return { status: "False" as const, reason: "ConfigTooLarge", message: listed(excessive, "; ") }
+  }
   if (missing.length > 0) {
     return { status: "False" as const, reason: "ConfigNotFound", message: listed(missing, "; ") }
   }

@@ -1,10 +1,10 @@
 /**
- * The data of ConfigMaps and Secrets as the cache keeps it: a hash for each key. The cache follows the objects of all tenants, and holds no
- * value of them.
+ * The ConfigMaps and Secrets that WebApps name. The cache follows those of all tenants, and keeps their names and versions. Those that a
+ * WebApp names are read once per version, and a hash is kept for each key. No value is kept.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Transform from "@homeostat/runtime/cache/Transform"
-import * as Owned from "@homeostat/runtime/controller/Owned"
+import * as Access from "@homeostat/runtime/controller/Access"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import * as BuiltIn from "@homeostat/runtime/resource/BuiltIn"
@@ -20,8 +20,10 @@ import { WebApp } from "./WebApp.ts"
 type Hashes = ReadonlyArray<readonly [key: string, hash: string]>
 
 /** A ConfigMap or Secret with the hash of each value. */
-export interface ConfigData extends KubernetesObject {
+interface ConfigData extends KubernetesObject {
   readonly hashes: Hashes
+  /** The length of the keys beyond `Config.mostKeys`: then there is no hash. */
+  readonly excess?: number
 }
 
 interface Wire extends KubernetesObject {
@@ -29,17 +31,25 @@ interface Wire extends KubernetesObject {
   readonly binaryData?: { readonly [key: string]: string }
 }
 
+/** 132 bits. */
+const hashLength = 22
+
 const hashesIn = (field: "data" | "binaryData", { [field]: data = {} }: Wire, salt: string): Hashes =>
   Object.entries(data).map(([key, value]) => {
     const hash = new Bun.CryptoHasher("sha256").update(`${salt}\n${field}\n`).update(value).digest("base64url")
-    // 132 bits.
-    return [key, hash.slice(0, 22)]
+    return [key, hash.slice(0, hashLength)]
   })
 
-const reduce = (object: Wire, salt: string): ConfigData => ({
-  ...Transform.existence(object),
-  hashes: [...hashesIn("data", object, salt), ...hashesIn("binaryData", object, salt)]
-})
+const lengthOf = ({ binaryData = {}, data = {} }: Wire): number =>
+  [...Object.keys(data), ...Object.keys(binaryData)].reduce((sum, key) => sum + key.length + hashLength, 0)
+
+const reduce = (object: Wire, salt: string): ConfigData => {
+  const length = lengthOf(object)
+  const { metadata } = Transform.existence(object)
+  return length > Config.mostKeys
+    ? { metadata, hashes: [], excess: length }
+    : { metadata, hashes: [...hashesIn("data", object, salt), ...hashesIn("binaryData", object, salt)] }
+}
 
 /**
  * The hashes reach an annotation of the pods, which more users can read than Secrets. Only readers of a Secret know its random UID, so
@@ -50,31 +60,27 @@ const saltOf = ({ kind }: Resource.Any, { metadata }: KubernetesObject): string 
 
 const isReduced = (object: KubernetesObject): object is ConfigData => "hashes" in object
 
-const dataOf = (kind: Resource.Any, object: KubernetesObject): ConfigData =>
-  isReduced(object) ? object : reduce(object, saltOf(kind, object))
+/** The kind with hashes, from the wire form or from the kept form, and the part of an object to keep. */
+const of = (kind: Resource.Any) => {
+  const keep = (object: KubernetesObject): ConfigData =>
+    isReduced(object) ? object : reduce(object, saltOf(kind, object))
+  return { kind: Resource.make<ConfigData, never>({ ...kind, decode: (object) => Result.succeed(keep(object)) }), keep }
+}
 
-/** The kind with hashes, also of an object that the cache has whole. */
-const of = (kind: Resource.Any) =>
-  Resource.make<ConfigData, never>({ ...kind, decode: (object) => Result.succeed(dataOf(kind, object)) })
+/** The kinds with hashes. */
+export const kinds = { ConfigMap: of(BuiltIn.ConfigMap), Secret: of(BuiltIn.Secret) }
 
-/** The transforms of the caches. Children of other controllers of the program stay whole, because `Owned.apply` compares them. */
+/** Labels and annotations of other users' objects may be large, too. */
 export const transforms: ReadonlyArray<Transform.Transform> = [BuiltIn.ConfigMap, BuiltIn.Secret].map((kind) => ({
-  resource: kind,
-  apply: (object) =>
-    object.metadata.annotations?.[Owned.intentAnnotation] === undefined
-      ? { ...dataOf(kind, object), apiVersion: "v1", kind: kind.kind }
-      : object
+  resource: Resource.metadataOnly(kind),
+  apply: Transform.existence
 }))
 
-const textOf = (kind: Resource.Any, object: KubernetesObject): string =>
-  JSON.stringify([...dataOf(kind, object).hashes].sort(([a], [b]) => (a < b ? -1 : 1)))
+/** The reads of the objects that WebApps name. */
+export const access: ReadonlyArray<Access.Access> = [Access.get(BuiltIn.ConfigMap), Access.get(BuiltIn.Secret)]
 
-const changed = (kind: Resource.Any): Predicate.Predicate =>
-  Predicate.named("data: its data is as it was", ({ initial, object, previous }) => {
-    // The controller reconciles every WebApp then.
-    if (initial) return false
-    return previous === undefined || textOf(kind, previous) !== textOf(kind, object)
-  })
+/** The controller reconciles every WebApp with the first list. */
+const isNews = Predicate.named("news: the first list", ({ initial }) => !initial)
 
 const placeOf = (kind: string, { name, namespace }: ObjectKey): string => `${kind} ${namespace}/${name}`
 
@@ -94,12 +100,10 @@ export const index = {
 
 const noPlaces: ReadonlyArray<string> = []
 
-const kinds = { ConfigMap: of(BuiltIn.ConfigMap), Secret: of(BuiltIn.Secret) }
-
 const watch = (kind: Config.Kind, fieldSelector?: string) =>
-  Trigger.on(kinds[kind], {
+  Trigger.onMetadata(kinds[kind].kind, {
     fieldSelector,
-    predicate: changed(kinds[kind]),
+    predicate: isNews,
     // One rollout for several objects that a user or a tool writes one after the other.
     delay: "2 seconds",
     map: (object) =>
@@ -109,20 +113,21 @@ const watch = (kind: Config.Kind, fieldSelector?: string) =>
       )
   })
 
-/** The watches of the kinds. A release of Helm is a Secret of up to a megabyte, which no pod reads. */
+/** The watches of the kinds. A release of Helm is a Secret which no pod reads. */
 export const watches = [watch("ConfigMap"), watch("Secret", "type!=helm.sh/release.v1")]
 
-/** The references of a WebApp, from the cache. */
+/** The references of a WebApp. */
 export const observe = Effect.fnUntraced(function* (
   { metadata: { namespace } }: WebApp,
   references: ReadonlyArray<Config.Reference>
 ) {
-  const found = new Map<string, ReadonlyMap<string, string> | undefined>()
+  const found = new Map<string, Config.Data | undefined>()
   for (const { kind, name } of references) {
     const place = placeOf(kind, { namespace, name })
     if (found.has(place)) continue
-    const object = Option.getOrUndefined(yield* Cache.get(kinds[kind], { namespace, name }))
-    found.set(place, object && new Map(object.hashes))
+    const named = kinds[kind]
+    const object = Option.getOrUndefined(yield* Cache.getWhole(named.kind, { namespace, name }, named.keep))
+    found.set(place, object && { hashes: new Map(object.hashes), excess: object.excess })
   }
   return Config.observe(references, ({ kind, name }) => found.get(placeOf(kind, { namespace, name })))
 })

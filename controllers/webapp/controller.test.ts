@@ -6,6 +6,7 @@ import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import {
+  ConfigMap,
   Deployment,
   Event,
   HorizontalPodAutoscaler,
@@ -206,6 +207,79 @@ describe("A WebApp whose podTemplate has a readiness probe", () => {
       yield* Client.patch(WebApp, key, Patch.merge({ metadata: { annotations: { "example.test/round": "1" } } }))
       yield* TestClock.adjust("1 minute")
       expect(writes).toEqual([])
+    })
+  )
+})
+
+describe("ConfigMaps", () => {
+  const reads: Array<string> = []
+  const noting = Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (next) => ({
+      ...next,
+      send: (request: Request) => {
+        if (request.method === "GET" && request.name !== undefined && request.path.includes("/configmaps/"))
+          reads.push(request.name)
+        return next.send(request)
+      }
+    }))
+  )
+  const noted = Harness.make({ crds: [Crd.of(WebApp)], manager: Effect.provide(manager, noting) })
+  const hashes = Effect.map(Client.list(Deployment, { namespace: key.namespace }), ({ items }) =>
+    items.map(({ spec }) => spec?.template.metadata?.annotations?.["apps.kubedojo.io/config-hash"])
+  )
+
+  noted("are read once per version if WebApps name them, and otherwise not at all", () =>
+    Effect.gen(function* () {
+      const files = { namespace: key.namespace, name: "files" }
+      const others = (note: string) =>
+        Effect.forEach(
+          [1, 2, 3],
+          (n) =>
+            Client.apply(
+              ConfigMap,
+              { metadata: { namespace: key.namespace, name: `other-${n}` }, data: { note } },
+              { fieldManager: "others", force: true }
+            ),
+          { discard: true }
+        )
+      yield* others("a")
+      yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1" } })
+      yield* TestClock.adjust("5 seconds")
+      expect(reads).toEqual([])
+
+      yield* Client.create(ConfigMap, { metadata: files, data: { theme: "dark" } })
+      const config = [{ configMap: files.name, mountPath: "/etc/app" }]
+      for (const n of [1, 2, 3, 4, 5, 6, 7, 8]) {
+        yield* Client.create(WebApp, {
+          metadata: { ...key, name: `reader-${n}` },
+          spec: { image: "registry.test/web:1", config }
+        })
+      }
+      yield* TestClock.adjust("5 seconds")
+      const before = new Set((yield* hashes).filter((hash) => hash !== undefined))
+      expect(before.size).toBe(1)
+      expect(reads).toEqual([files.name])
+
+      yield* others("b")
+      for (const n of [1, 2]) {
+        const annotations = { "example.test/round": `${n}` }
+        yield* Client.patch(WebApp, { ...key, name: "reader-1" }, Patch.merge({ metadata: { annotations } }))
+      }
+      yield* TestClock.adjust("1 minute")
+      expect(reads).toEqual([files.name])
+
+      yield* Client.patch(ConfigMap, files, Patch.merge({ metadata: { labels: { app: "shop" } } }))
+      yield* TestClock.adjust("1 minute")
+      expect(reads).toEqual([files.name, files.name])
+      expect(new Set((yield* hashes).filter((hash) => hash !== undefined))).toEqual(before)
+
+      yield* Client.patch(ConfigMap, files, Patch.merge({ data: { theme: "light" } }))
+      yield* TestClock.adjust("1 minute")
+      expect(reads).toEqual([files.name, files.name, files.name])
+      const after = new Set((yield* hashes).filter((hash) => hash !== undefined))
+      expect(after.size).toBe(1)
+      expect(after).not.toEqual(before)
     })
   )
 })

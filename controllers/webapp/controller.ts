@@ -7,7 +7,8 @@
  *
  * - get, list, watch and patch WebApps, and patch `webapps/status`
  * - get, list, watch, create and patch the children, and delete all but the Deployment and the Service
- * - list and watch Pods, ConfigMaps and Secrets
+ * - list and watch Pods
+ * - get, list and watch ConfigMaps and Secrets
  * - list, create and patch Events
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
@@ -103,7 +104,7 @@ export const controller = Controller.make("webapp", {
     ...ConfigData.watches
   ],
   transforms: [...Others.transforms, ...ConfigData.transforms],
-  access: [Access.list(Event)],
+  access: [Access.list(Event), ...ConfigData.access],
   inheritedFinalizers: ["apps.kubedojo.io/finalizer"],
   reconcile: (app) =>
     Effect.gen(function* () {

@@ -22,10 +22,12 @@ import * as Resource from "../resource/Resource.ts"
 import * as CacheMetrics from "./CacheMetrics.ts"
 import * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
-import type { ListerWatcher } from "./ListerWatcher.ts"
+import * as ListerWatcher from "./ListerWatcher.ts"
 import type { Filter, Store } from "./Store.ts"
 import * as Transform from "./Transform.ts"
 import { ofKind, Undeclared } from "./Undeclared.ts"
+import * as Whole from "./Whole.ts"
+import * as WriteEffect from "./WriteEffect.ts"
 
 export type { Informer, InformerState, Listener } from "./Informer.ts"
 export type { Change, Filter } from "./Store.ts"
@@ -87,6 +89,18 @@ export class Cache extends Context.Service<
       reader?: Reader
     ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
     /**
+     * Reads an object of which the cache has the metadata, as that of `Trigger.onMetadata`: from the API server, once for each version that
+     * the cache sees, for all reconciles together. The cache keeps what `keep` returns as long as it has the version. Dies as `get` does.
+     *
+     * @param keep the part to keep, with its metadata; default: the object without managedFields. Pass the same function each time
+     */
+    readonly getWhole: <A extends KubernetesObject>(
+      resource: Resource.Resource<A, never>,
+      key: ObjectKey,
+      keep?: Whole.Keep,
+      reader?: Reader
+    ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
+    /**
      * Returns the objects that match, in no particular order. If controllers own a kind and do not watch it, `list` omits objects that
      * none of them owns, and logs one warning. Dies as `get` does.
      */
@@ -122,18 +136,6 @@ export interface Options {
   readonly namespaces?: ReadonlyArray<string> | undefined
 }
 
-const listerWatcherOf =
-  (
-    client: Client.Client["Service"],
-    resource: Resource.Any,
-    selectors: Pick<InformerOptions, "labelSelector" | "fieldSelector">
-  ) =>
-  (namespace: string | undefined): ListerWatcher => ({
-    // The reflector has its own rules for retries, so it must see each error.
-    page: (options) => client.page(resource, { ...options, namespace, ...selectors, retry: false }),
-    watch: (options) => client.watch(resource, { ...options, namespace, ...selectors })
-  })
-
 /** The record of the reconcile of a fiber. `Context.get` would allocate at each read. */
 const ledgerOf = ({ context }: Reader): Ledger | undefined => Context.getOrUndefined(context, Exchanges)
 
@@ -153,13 +155,12 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const client = yield* Client.Client
   const scope = yield* Effect.scope
   const clock = yield* Clock.Clock
+  const whole = Whole.make(client)
   const handles = new Map<string, Informer.Handle>()
   /** The informers of each kind, in all its versions and projections. */
   const byName = new Map<string, Array<Informer.Handle>>()
-  /** The indexes by kind and name: reads of a kind search the informers of all its selectors. */
-  const definitions = new Map<string, Index.Definition>()
-  /** The transforms without a name, with a number for each. */
-  const unnamed = new Map<Transform.Transform["apply"], number>()
+  const define = Index.registry()
+  const partsOf = Transform.names()
   /** The kinds for which `list` has logged that it omitted objects. */
   const reportedPartial = new Set<string>()
   const metered = yield* CacheMetrics.make(() => Array.from(handles.values(), ({ informer }) => informer))
@@ -177,21 +178,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   yield* client.onWrite((write) => {
     for (const handle of byName.get(Resource.nameOf(write.resource)) ?? []) handle.written(write)
   })
-
-  const define = (resource: Resource.Any, definition: Index.Definition): void => {
-    const place = `${Resource.identityOf(resource)} ${definition.name}`
-    const existing = definitions.get(place) ?? definition
-    if (existing.values !== definition.values) {
-      throw new Index.Conflict({ message: `two definitions of index "${definition.name}" (share one, or rename one)` })
-    }
-    definitions.set(place, existing)
-  }
-
-  const partsOf = ({ apply, name }: Transform.Transform): string => {
-    const number = unnamed.get(apply) ?? unnamed.size
-    if (name === undefined) unnamed.set(apply, number)
-    return name ?? `${number}`
-  }
 
   const informer = (resource: Resource.Any, settings: InformerOptions = {}) =>
     Effect.suspend(() => {
@@ -213,7 +199,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         fieldSelector,
         indexes,
         namespaces: resource.namespaced ? namespaces : [undefined],
-        source: listerWatcherOf(client, resource, { labelSelector, fieldSelector }),
+        source: ListerWatcher.of(client, resource, { labelSelector, fieldSelector }),
         optional,
         transform: transform?.apply,
         clock,
@@ -291,6 +277,15 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return found
   }
 
+  /** The text of a key that the cache follows. */
+  const followed = (resource: Resource.Any, key: ObjectKey): string => {
+    mustFollow(resource, key.namespace)
+    if (!resource.namespaced || key.namespace !== undefined) return keyString(key)
+    throw new Undeclared({
+      message: `namespace required: Cache.get of ${Resource.nameOf(resource)} ${key.name} (the kind is namespaced)`
+    })
+  }
+
   /** Throws if the cache does not follow the namespace, where a missing object would prove nothing. */
   const mustFollow = (resource: Resource.Any, namespace: string | undefined): void => {
     if (namespace === undefined || namespaces[0] === undefined || namespaces.includes(namespace)) return
@@ -303,14 +298,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     informer,
     get: (resource, key, reader) =>
       reading(reader, (ledger) => {
-        mustFollow(resource, key.namespace)
-        if (resource.namespaced && key.namespace === undefined) {
-          const kind = Resource.nameOf(resource)
-          throw new Undeclared({
-            message: `namespace required: Cache.get of ${kind} ${key.name} (the kind is namespaced)`
-          })
-        }
-        const text = keyString(key)
+        const text = followed(resource, key)
         const found = stores(resource)
         let object = found[0]?.get(text)
         for (let at = 1; at < found.length; at++) {
@@ -323,6 +311,18 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         if (object === undefined) return Effect.succeedNone
         const decoded = resource.decode(object)
         return Result.isSuccess(decoded) ? Effect.succeed(Option.some(decoded.success)) : Effect.fail(decoded.failure)
+      }),
+    getWhole: (resource, key, keep = WriteEffect.strip, reader) =>
+      reading(reader, (ledger) => {
+        const text = followed(resource, key)
+        const cached = stores(whole.metadataOf(resource))[0]?.get(text)
+        const read = cached === undefined ? Effect.succeed(cached) : whole.of(resource, key, cached, keep)
+        return Effect.flatMap(read, (found) => {
+          ledger?.read("get", resource, text, found)
+          return found === undefined
+            ? Effect.succeedNone
+            : Effect.fromResult(Result.map(resource.decode(found), Option.some))
+        })
       }),
     list: (resource, filter, reader) =>
       reading(reader, (ledger) => {
@@ -402,6 +402,23 @@ export const get = <A extends KubernetesObject>(
   key: ObjectKey
 ): Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject, Cache> =>
   using((cache, reader) => cache.get(resource, key, reader))
+
+/**
+ * {@link Cache} `getWhole`.
+ *
+ * @example
+ * ```ts
+ * // The controller has Trigger.onMetadata(BuiltIn.ConfigMap, …) in `watches` and Access.get(BuiltIn.ConfigMap) in `access`.
+ * const page = yield* Cache.getWhole(BuiltIn.ConfigMap, { namespace: "default", name: "page" })
+ * Option.map(page, ({ data }) => data) // => Option.some({ "index.html": "Hello" })
+ * ```
+ */
+export const getWhole = <A extends KubernetesObject>(
+  resource: Resource.Resource<A, never>,
+  key: ObjectKey,
+  keep?: Whole.Keep
+): Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject, Cache> =>
+  using((cache, reader) => cache.getWhole(resource, key, keep, reader))
 
 /**
  * {@link Cache} `list`.

@@ -3,6 +3,7 @@
  */
 import * as Data from "effect/Data"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
 
 /**
  * An index: its name, and the values of an object.
@@ -18,6 +19,19 @@ export interface Definition {
 
 /** Two indexes of one kind have the same name and different functions. */
 export class Conflict extends Data.TaggedError("IndexConflict")<{ readonly message: string }> {}
+
+/** Notes the indexes by kind and name: reads of a kind search the informers of all its selectors. Throws {@link Conflict}. */
+export const registry = (): ((resource: Resource.Any, definition: Definition) => void) => {
+  const definitions = new Map<string, Definition>()
+  return (resource, definition) => {
+    const place = `${Resource.identityOf(resource)} ${definition.name}`
+    const existing = definitions.get(place) ?? definition
+    if (existing.values !== definition.values) {
+      throw new Conflict({ message: `two definitions of index "${definition.name}" (share one, or rename one)` })
+    }
+    definitions.set(place, existing)
+  }
+}
 
 /** An index in use. */
 export interface Index {

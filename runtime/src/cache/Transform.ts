@@ -42,6 +42,20 @@ export const of = <A extends KubernetesObject>(
   apply: (object) => apply(object as A)
 })
 
+/**
+ * The name of a transform, or a number for one without a name.
+ *
+ * @internal
+ */
+export const names = (): ((transform: Transform) => string) => {
+  const unnamed = new Map<Transform["apply"], number>()
+  return ({ apply, name }) => {
+    const number = unnamed.get(apply) ?? unnamed.size
+    if (name === undefined) unnamed.set(apply, number)
+    return name ?? `${number}`
+  }
+}
+
 const partial = "PartialObjectMetadata"
 
 /**

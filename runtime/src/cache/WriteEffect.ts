@@ -37,13 +37,13 @@ const isRemoved = (write: Write, { metadata }: KubernetesObject): boolean => {
 }
 
 /** A copy without managedFields. The writer keeps the original. */
-const strip = (object: KubernetesObject): KubernetesObject => {
+export const strip = (object: KubernetesObject): KubernetesObject => {
   const { managedFields, ...rest } = object.metadata
   const metadata: ObjectMeta = rest
   return managedFields === undefined ? object : { ...object, metadata }
 }
 
-const project = (object: KubernetesObject): KubernetesObject => ({
+export const project = (object: KubernetesObject): KubernetesObject => ({
   apiVersion: "meta.k8s.io/v1",
   kind: "PartialObjectMetadata",
   metadata: strip(object).metadata

@@ -118,28 +118,32 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
     return many(resource, what, (read) => isIt(read) && read.owner === owner.metadata.uid)
   }
 
+  const get: Cache["Service"]["get"] = (resource, key) =>
+    Effect.suspend(() => {
+      stir()
+      const text = keyString(key)
+      const what = `${resource.kind} ${text}`
+      const place = Known.placeOf(resource, key)
+      const isIt = isOf("get", resource)
+      const recorded = next(`get ${place}`, (read) => isIt(read) && read.key === text)
+      // Null is a result, too. A later read of the recording may have the object.
+      const found = [known.written(place), recorded, known.get(place)].find((each) => each !== undefined)
+      if (found === undefined || (found !== null && isList(found))) return absent(resource, what)
+      report(what, found)
+      if (found === null) return Effect.succeedNone
+      if (Transform.isPartial(resource, found)) {
+        return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)
+      }
+      return Effect.fromResult(Result.map(resource.decode(found), Option.some))
+    })
+
   return Cache.of({
     informer: () => Effect.die(new Error("a replay has no informers")),
     informers: () => [],
     synced: Effect.void,
-    get: (resource, key) =>
-      Effect.suspend(() => {
-        stir()
-        const text = keyString(key)
-        const what = `${resource.kind} ${text}`
-        const place = Known.placeOf(resource, key)
-        const isIt = isOf("get", resource)
-        const recorded = next(`get ${place}`, (read) => isIt(read) && read.key === text)
-        // Null is a result, too. A later read of the recording may have the object.
-        const found = [known.written(place), recorded, known.get(place)].find((each) => each !== undefined)
-        if (found === undefined || (found !== null && isList(found))) return absent(resource, what)
-        report(what, found)
-        if (found === null) return Effect.succeedNone
-        if (Transform.isPartial(resource, found)) {
-          return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)
-        }
-        return Effect.fromResult(Result.map(resource.decode(found), Option.some))
-      }),
+    get,
+    // The recording has what the live cache kept.
+    getWhole: (resource, key) => get(resource, key),
     list: (resource, filter) => {
       const isIt = isOf("list", resource)
       const words = filtered(filter)

@@ -200,6 +200,24 @@ describe.concurrent("A WebApp with a missing reference", () => {
     })
   )
 
+  Scene.managed("reports a ConfigMap with too many keys, and starts its pods when it has fewer", (scene) =>
+    Effect.gen(function* () {
+      const keys = Array.from({ length: 3000 }, (_, at) => `key-${at}`)
+      yield* createFiles(scene, Object.fromEntries(keys.map((key) => [key, ""])))
+      yield* Scene.create(scene, "shop", { image, config: [files] })
+      const app = yield* missing(scene, "Pending")
+      const length = keys.reduce((sum, key) => sum + key.length + 22, 0)
+      expect(Scene.condition(app, "ConfigReady")).toMatchObject({
+        status: "False",
+        reason: "ConfigTooLarge",
+        message: `ConfigMap files has too many keys: ${length} characters, with a hash for each (at most 65536; split it)`
+      })
+      yield* Client.delete(ConfigMap, scene.key("files"))
+      yield* createFiles(scene)
+      yield* Scene.running(scene, "shop")
+    })
+  )
+
   Scene.managed("starts its pods when the key appears", (scene) =>
     Effect.gen(function* () {
       yield* createFiles(scene)
