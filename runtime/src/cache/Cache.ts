@@ -201,7 +201,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         namespaces: resource.namespaced ? namespaces : [undefined],
         source: ListerWatcher.of(client, resource, { labelSelector, fieldSelector }),
         optional,
-        transform: transform?.apply,
+        transform,
         clock,
         counted: metered.counted(Resource.nameOf(resource))
       })

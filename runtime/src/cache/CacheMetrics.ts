@@ -27,20 +27,22 @@ export const make = (informers: () => ReadonlyArray<Informer>): Effect.Effect<Ca
     const registry = yield* Metrics
 
     const collect = (): void => {
-      const kinds = new Map<string, { objects: number; bytes: number; idleMillis: number }>()
+      const kinds = new Map<string, { objects: number; bytes: number; idleMillis: number; tooLarge: number }>()
       for (const { isAbsent, isOptional, resource, state, store } of informers()) {
         const kind = Resource.nameOf(resource)
         if (isOptional()) registry.gauge(Metric.kindServed, { kind }).set(isAbsent() ? 0 : 1)
-        const sum = kinds.get(kind) ?? { objects: 0, bytes: 0, idleMillis: 0 }
-        const { idleMillis, meanSize } = state()
+        const sum = kinds.get(kind) ?? { objects: 0, bytes: 0, idleMillis: 0, tooLarge: 0 }
+        const { idleMillis, meanSize, tooLarge } = state()
         sum.objects += store.size()
+        sum.tooLarge += tooLarge
         sum.bytes += Math.round(store.size() * meanSize)
         sum.idleMillis = Math.max(sum.idleMillis, idleMillis)
         kinds.set(kind, sum)
       }
-      for (const [kind, { bytes, idleMillis, objects }] of kinds) {
+      for (const [kind, { bytes, idleMillis, objects, tooLarge }] of kinds) {
         registry.gauge(Metric.cacheObjects, { kind }).set(objects)
         registry.gauge(Metric.cacheBytes, { kind }).set(bytes)
+        registry.gauge(Metric.cacheTooLarge, { kind }).set(tooLarge)
         registry.gauge(Metric.watchIdle, { kind }).set(idleMillis / 1000)
       }
     }

@@ -10,6 +10,7 @@ import type * as WriteBroadcaster from "../client/WriteBroadcaster.ts"
 import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
+import * as Budget from "./Budget.ts"
 import type * as Index from "./Index.ts"
 import * as LabelSelector from "./LabelSelector.ts"
 import type { ListerWatcher } from "./ListerWatcher.ts"
@@ -56,6 +57,8 @@ export interface InformerState {
   readonly idleMillis: number
   /** The mean length of an object's JSON, in characters, from a sample. 0 before the first object. */
   readonly meanSize: number
+  /** The number of objects of which the cache keeps name and version, because they are too large. */
+  readonly tooLarge: number
 }
 
 /** Receives changes in order, once per chunk, after the store has them. A listener must not block. */
@@ -112,7 +115,7 @@ export interface Options {
   /** Whether the first user can work without the kind. Default false. */
   readonly optional?: boolean | undefined
   /** The parts of each object that are kept; all of them by default. */
-  readonly transform?: Transform.Transform["apply"] | undefined
+  readonly transform?: Pick<Transform.Transform, "apply" | "maxBytes"> | undefined
   readonly clock: Clock.Clock
   /** Receives the counts of the state, for metrics over all informers of a kind. */
   readonly counted?: Watcher.Sink["counted"] | undefined
@@ -170,9 +173,11 @@ export const make = (options: Options): Handle => {
   }))
   const sample = Sample.make()
 
-  const keep = (object: KubernetesObject): KubernetesObject => {
+  const budget = Budget.make(resource, Math.min(Budget.mostBytes, options.transform?.maxBytes ?? Budget.mostBytes))
+
+  const transformed = (object: KubernetesObject): KubernetesObject => {
     try {
-      const kept = options.transform?.(object) ?? object
+      const kept = options.transform?.apply(object) ?? object
       if (isSameVersion(kept, object)) return kept
       throw new Error("a transform must keep name, namespace, uid and resourceVersion")
     } catch (defect) {
@@ -180,6 +185,13 @@ export const make = (options: Options): Handle => {
       isTransformReported = true
       return object
     }
+  }
+
+  const keep = (sent: KubernetesObject, length?: number): KubernetesObject => {
+    // A server that cannot send metadata alone sends the whole object.
+    const isWhole = resource.projection === "metadata" && sent.kind !== Transform.partial
+    const object = isWhole ? WriteEffect.project(sent) : sent
+    return budget.keep(object, transformed(object), length)
   }
 
   const notify = (listener: Listener, changes: ReadonlyArray<Store.Change>): void => {
@@ -247,13 +259,15 @@ export const make = (options: Options): Handle => {
   const report = (feed: Feed): Effect.Effect<void> | undefined => {
     const problem = isBrief(feed) ? undefined : describe(feed)
     const thrown = defects.splice(0)
-    if (problem === feed.reported && thrown.length === 0) return undefined
+    const warnings = budget.warnings()
+    if (problem === feed.reported && thrown.length + warnings.length === 0) return undefined
     const lines: Array<Effect.Effect<void>> = thrown.map((defect) =>
       Effect.logError(
         `a listener for changes of ${Resource.nameOf(resource)}, or its transform, threw`,
         Cause.die(defect)
       )
     )
+    lines.push(...warnings.map((warning) => Effect.logWarning(warning)))
     if (problem !== feed.reported) {
       lines.push(lineOf(feed, problem))
       feed.reported = problem
@@ -267,6 +281,7 @@ export const make = (options: Options): Handle => {
       if (edit._tag === "Stage") for (const object of edit.objects) sample.take(object)
       if (edit._tag === "Apply") for (const event of edit.events) if ("object" in event) sample.take(event.object)
       const changes = feed.mirror.edit(edit)
+      budget.changed(changes)
       if (changes.length > 0) for (const listener of listeners) notify(listener, changes)
       if (edit._tag === "Commit" && isSynced()) for (const each of [done, settled]) complete(each)
     },
@@ -288,8 +303,7 @@ export const make = (options: Options): Handle => {
   })
 
   const listerWatcherOf = ({ mirror: { namespace } }: Feed): ListerWatcher => {
-    const source = options.source(namespace)
-    return options.transform === undefined ? source : Transform.through(source, keep)
+    return Transform.through(options.source(namespace), keep)
   }
 
   /** Restarts a watch after a defect, which would otherwise leave a stale copy unnoticed. */
@@ -340,7 +354,8 @@ export const make = (options: Options): Handle => {
       overlaid: feeds.reduce((sum, { mirror }) => sum + mirror.overlay.size(), 0),
       // The API server sends no news of a kind that it does not serve.
       idleMillis: absent ? 0 : Time.monotonic(clock) - Math.min(...feeds.map(({ heardAt }) => heardAt)),
-      meanSize: sample.mean()
+      meanSize: sample.mean(),
+      tooLarge: budget.size()
     }
   }
 

@@ -16,6 +16,8 @@ export interface Page {
   readonly resourceVersion: string
   /** Where the next page begins; absent on the last one. */
   readonly continue?: string | undefined
+  /** The characters of the answer; absent if unknown. */
+  readonly length?: number | undefined
 }
 
 /** The list and the watch of one kind. Objects have no managedFields. */

@@ -14,6 +14,11 @@ export interface Transform {
   readonly name?: string | undefined
   /** Gets a wire object without managedFields and returns what to store. Must keep name, namespace, UID and resourceVersion. */
   readonly apply: (object: KubernetesObject) => KubernetesObject
+  /**
+   * The bytes that an object may take after `apply`, at most and by default 512 KiB. Of a larger object, the cache keeps name and version.
+   * Set less for objects of other users, who choose their size.
+   */
+  readonly maxBytes?: number | undefined
 }
 
 /**
@@ -35,8 +40,10 @@ export interface Transform {
  */
 export const of = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
-  apply: (object: A) => KubernetesObject
+  apply: (object: A) => KubernetesObject,
+  options?: Pick<Transform, "maxBytes">
 ): Transform => ({
+  ...options,
   resource,
   // The wire form of a built-in kind is its type. For other kinds the author declares the stored form.
   apply: (object) => apply(object as A)
@@ -56,7 +63,12 @@ export const names = (): ((transform: Transform) => string) => {
   }
 }
 
-const partial = "PartialObjectMetadata"
+/**
+ * The kind of objects with only metadata.
+ *
+ * @internal
+ */
+export const partial = "PartialObjectMetadata"
 
 /**
  * The identity of an object in about a hundred bytes, without labels, annotations and fields.
@@ -84,16 +96,27 @@ export const isPartial = (resource: Resource.Any, object: KubernetesObject): boo
   object.kind === partial && resource.projection === "full"
 
 /**
- * The source with `apply` called for each object.
+ * The source with `apply` called for each object, with the characters that the server sent for it or for its page.
  *
  * @internal
  */
-export const through = (source: ListerWatcher, apply: Transform["apply"]): ListerWatcher => ({
-  page: (options) => Effect.map(source.page(options), (page) => ({ ...page, items: page.items.map(apply) })),
+export const through = (
+  source: ListerWatcher,
+  apply: (object: KubernetesObject, length: number | undefined) => KubernetesObject
+): ListerWatcher => ({
+  page: (options) =>
+    Effect.map(source.page(options), (page) => ({
+      ...page,
+      items: page.items.map((object) => apply(object, page.length))
+    })),
   watch: (options) =>
     Effect.map(source.watch(options), ({ next }) => ({
       next: Effect.map(next, (events) =>
-        events.map((event) => ("object" in event ? { ...event, object: apply(event.object) } : event))
+        events.map((event) => {
+          if (!("object" in event)) return event
+          const object = apply(event.object, event.length)
+          return object === event.object ? event : { ...event, object }
+        })
       )
     }))
 })

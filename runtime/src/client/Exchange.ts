@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
 import type * as Tracer from "effect/Tracer"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import * as SecretValues from "../telemetry/SecretValues.ts"
@@ -67,6 +68,24 @@ const isRead = ({ dryRun, method }: Request): boolean => method === "GET" || dry
 
 /** The time of a change and the time of a response are both in whole seconds. */
 const graceMillis = 2000
+
+/**
+ * The time since the manager's last change of the object, in ms. The API server's clock notes it in whole seconds. `undefined` if the
+ * response does not say.
+ *
+ * @internal
+ */
+export const ageOf = (
+  { metadata: { managedFields = [] } }: KubernetesObject,
+  { fieldManager, subresource }: Pick<WriteOutcome, "fieldManager" | "subresource">,
+  { headers }: Response
+): number | undefined => {
+  const times = managedFields.flatMap((entry) =>
+    entry.manager === fieldManager && entry.subresource === subresource ? [Date.parse(entry.time ?? "")] : []
+  )
+  const age = Date.parse(headers.get("date") ?? "") - Math.max(...times)
+  return Number.isFinite(age) ? age : undefined
+}
 
 /** The requests of one reconcile. */
 export class Ledger {

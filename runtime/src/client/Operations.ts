@@ -25,7 +25,6 @@ import type {
 } from "./Options.ts"
 import type { Patch } from "./Patch.ts"
 import { infoOf, type Request } from "./Request.ts"
-import type { Response } from "./Response.ts"
 import type { Scale } from "./Scale.ts"
 import type { Stack } from "./Stack.ts"
 import * as Watch from "./Watch.ts"
@@ -39,6 +38,8 @@ export interface Page<A> {
   readonly continue?: string
   /** The number of objects after this page; absent with selectors. */
   readonly remaining?: number
+  /** The characters of the answer. */
+  readonly length?: number
 }
 
 /** A decoded list. */
@@ -137,6 +138,8 @@ export interface Operations {
   readonly onWrite: (listener: WriteBroadcaster.Listener) => Effect.Effect<void, never, Scope.Scope>
 }
 
+const partialType = { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata" }
+
 /** Objects per page, as in client-go's pager: few enough to bound the memory, and enough to make paging cheap. */
 const pageSize = 500
 
@@ -190,22 +193,6 @@ const plainly = (kind: string, verb: string) => ({
   after: undefined
 })
 
-/**
- * The time since the manager's last change of the object, in ms. The API server's clock notes it in whole seconds. `undefined` if the
- * response does not say.
- */
-const ageOf = (
-  { metadata: { managedFields = [] } }: KubernetesObject,
-  { fieldManager, subresource }: Pick<Exchange.WriteOutcome, "fieldManager" | "subresource">,
-  { headers }: Response
-): number | undefined => {
-  const times = managedFields.flatMap((entry) =>
-    entry.manager === fieldManager && entry.subresource === subresource ? [Date.parse(entry.time ?? "")] : []
-  )
-  const age = Date.parse(headers.get("date") ?? "") - Math.max(...times)
-  return Number.isFinite(age) ? age : undefined
-}
-
 /** The operations on a stack. */
 export const make = (stack: Stack): Operations => {
   const writes = WriteBroadcaster.make()
@@ -254,7 +241,7 @@ export const make = (stack: Stack): Operations => {
       return Effect.flatMap(stack.send(request.success), (response) =>
         Effect.map(parse<T>(request.success, response), (object) => {
           const { uid, resourceVersion: after } = object.metadata
-          const age = ageOf(object, { fieldManager, subresource }, response)
+          const age = Exchange.ageOf(object, { fieldManager, subresource }, response)
           publish(request.success, { resource, verb, subresource }, object)
           enter(context, request.success, {
             kind: resource.kind,
@@ -312,15 +299,19 @@ export const make = (stack: Stack): Operations => {
       typed(resource, Call.get(resource, key, subresource, options))
 
   const wirePage = (resource: Any, options: PageOptions): Effect.Effect<Page<KubernetesObject>, ApiError.ApiError> => {
-    const apiVersion = resource.projection === "full" ? apiVersionOf(resource) : "meta.k8s.io/v1"
-    const kind = resource.projection === "full" ? resource.kind : "PartialObjectMetadata"
-    return Effect.map(sendAs<WireList>(Call.page(resource, options), list), ({ items, metadata }) => ({
-      // Items of built-in kinds have no kind in lists, but in watches. Here all have one.
-      items: (items ?? []).map((item) => (item.kind === undefined ? { apiVersion, kind, ...item } : item)),
-      resourceVersion: metadata?.resourceVersion ?? "",
-      ...(metadata?.continue !== undefined && metadata.continue !== "" && { continue: metadata.continue }),
-      ...(metadata?.remainingItemCount !== undefined && { remaining: metadata.remainingItemCount })
-    }))
+    const { kind, projection } = resource
+    const type = projection === "full" ? { apiVersion: apiVersionOf(resource), kind } : partialType
+    const request = Call.page(resource, options)
+    return Effect.flatMap(stack.send(request), (response) =>
+      Effect.map(parse<WireList>(request, response, list), ({ items, metadata }) => ({
+        // Items of built-in kinds have no kind in lists, but in watches. Here all have one.
+        items: (items ?? []).map((item) => (item.kind === undefined ? { ...type, ...item } : item)),
+        resourceVersion: metadata?.resourceVersion ?? "",
+        ...(metadata?.continue !== undefined && metadata.continue !== "" && { continue: metadata.continue }),
+        ...(metadata?.remainingItemCount !== undefined && { remaining: metadata.remainingItemCount }),
+        length: response.body.length
+      }))
+    )
   }
 
   const allPages = (

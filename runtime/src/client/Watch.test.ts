@@ -43,13 +43,16 @@ const stream =
   bookmark("9", { "k8s.io/initial-events-end": "true" }) +
   frame("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version: 5 (9)" })
 
+const lengthOf = (type: string) => stream.split("\n").find((line) => line.includes(type))?.length
+
 const first = (data: Record<string, string> = {}) => configMap("first", { data })
 
 const events = [
-  { type: "ADDED", object: first({ text: "é ✓ 𝄞 \n{}" }) },
-  { type: "MODIFIED", object: first() },
+  { type: "ADDED", object: first({ text: "é ✓ 𝄞 \n{}" }), length: lengthOf("ADDED") },
+  // With the carriage return.
+  { type: "MODIFIED", object: first(), length: lengthOf("MODIFIED") },
   { type: "BOOKMARK", resourceVersion: "8", initialEventsEnd: false },
-  { type: "DELETED", object: first() },
+  { type: "DELETED", object: first(), length: lengthOf("DELETED") },
   { type: "BOOKMARK", resourceVersion: "9", initialEventsEnd: true },
   {
     type: "ERROR",
@@ -143,7 +146,7 @@ describe("Watch", () => {
         yield* Queue.offer(server.bytes, frame("ADDED", configMap("a")) + bookmark("8") + line.slice(0, 20))
         expect(yield* watch.next).toHaveLength(2)
         yield* Queue.offerAll(server.bytes, [line.slice(20, 40), line.slice(40)])
-        expect<ReadonlyArray<unknown>>(yield* watch.next).toEqual([{ type: "ADDED", object: configMap("b") }])
+        expect<ReadonlyArray<unknown>>(yield* watch.next).toMatchObject([{ type: "ADDED", object: configMap("b") }])
       }).pipe(Effect.provide(Scripted.client(server)))
     })
   )

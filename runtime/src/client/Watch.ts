@@ -17,7 +17,12 @@ import type { Streaming } from "./Response.ts"
  * complete. After an ERROR the server closes the stream. `Expired` means that the watch cannot resume from its resourceVersion.
  */
 export type Event =
-  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: KubernetesObject }
+  | {
+      readonly type: "ADDED" | "MODIFIED" | "DELETED"
+      readonly object: KubernetesObject
+      /** The characters of the event. */
+      readonly length?: number | undefined
+    }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
   | { readonly type: "ERROR"; readonly error: ApiError.Answered }
 
@@ -77,6 +82,7 @@ interface Parser {
 // The wire form of an event, with the fields in use. Trusted: the server made it, and `toEvent` checks the fields.
 interface Frame {
   readonly type?: string
+  length?: number
   readonly object?: {
     readonly metadata?: {
       managedFields?: unknown
@@ -96,6 +102,7 @@ const toEvent = (request: ApiError.RequestInfo, line: string): Event | string =>
     case "DELETED":
       if (object?.metadata === undefined) return `${frame.type} without an object`
       delete object.metadata.managedFields
+      frame.length = line.length
       // The parsed frame is the event, which saves an allocation. Every object of a watch has metadata.
       return frame as Event
     case "BOOKMARK":

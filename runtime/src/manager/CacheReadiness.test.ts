@@ -16,7 +16,8 @@ const stateOf = (synced: boolean, kind?: Kind): InformerState => ({
   lastEventAt: undefined,
   overlaid: 0,
   idleMillis: 0,
-  meanSize: 0
+  meanSize: 0,
+  tooLarge: 0
 })
 
 const hindrance = (state: InformerState) => CacheReadiness.hindrance({ resource: ConfigMap, state: () => state })

@@ -337,6 +337,13 @@ export const cacheBytes = gauge(
   ["kind"]
 )
 
+/** Objects of which the cache keeps only name and version, because they are larger than its budget for one object. */
+export const cacheTooLarge = gauge(
+  "homeostat_cache_objects_too_large",
+  "Objects of which the cache keeps only name and version, because they are too large, by kind",
+  ["kind"]
+)
+
 /** Whether the API server serves an optional kind: 1, or 0 while the controllers run without the kind. Other kinds have no series. */
 export const kindServed = gauge(
   "homeostat_optional_kind_served",

@@ -2,12 +2,14 @@
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import {
+  ConfigMap,
   Deployment,
   HorizontalPodAutoscaler,
   Ingress,
   Job,
   NetworkPolicy,
   PodDisruptionBudget,
+  Secret,
   Service
 } from "@homeostat/runtime/resource/BuiltIn"
 import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
@@ -79,12 +81,26 @@ const jobs = (scene: Scene.Scene) =>
     yield* Managed.eventually("no Job", found, ({ length }) => length === 0)
   })
 
+/** The pods read a ConfigMap and a Secret. */
+const configured = (scene: Scene.Scene) =>
+  Effect.gen(function* () {
+    const metadata = { namespace: scene.namespace, name: "config" }
+    yield* Client.create(ConfigMap, { metadata, data: { theme: "dark" } })
+    yield* Client.create(Secret, { metadata, stringData: { token: "one" } })
+    const config = [
+      { configMap: metadata.name, mountPath: "/etc/app" },
+      { secret: metadata.name, env: {} }
+    ]
+    yield* Scene.launch(scene, "configured", { image: "registry.test/web:1", config })
+  })
+
 /** A WebApp is created, changed, reverted, scaled by an autoscaler and deleted. Another has each other child for a time. */
 export const life = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     const key = scene.key("shop")
     yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", rollback: "Auto" })
     yield* good(scene, 1)
+    yield* configured(scene)
     yield* Client.patch(WebApp, key, Patch.merge({ spec: { port: 9090 } }))
     yield* good(scene, 2)
     yield* Managed.eventually(

@@ -126,9 +126,8 @@ describe("An attempt that failed", () => {
         Effect.flatMap(Cache.getWhole(BuiltIn.Secret, key), (secret) =>
           failing({ ...chore, spec: { what: Object.keys(Option.getOrThrow(secret).data ?? {}).join() } })
         )
-      const documents = yield* recordings(reading)
-      expect(documents.length).toBeGreaterThan(1)
-      for (const document of documents) {
+      const [one, two] = yield* recordings(reading)
+      for (const document of [one ?? expect.unreachable(), two ?? expect.unreachable()]) {
         expect(yield* replay(document, reading)).toMatchObject({ same: true, differences: [], missingReads: [] })
         expect(JSON.stringify(document)).not.toContain(Buffer.from(secretValue).toString("base64"))
       }

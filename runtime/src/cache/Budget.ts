@@ -1,0 +1,117 @@
+/**
+ * The memory that one object may take in a cache. Objects belong to other users, who choose their size. Of a larger object, the cache keeps
+ * name and version, as of an object that no controller owns: `Cache.get` reads it from the API server, and `Cache.list` leaves it out.
+ */
+import * as Bounded from "../resource/Bounded.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import type * as Resource from "../resource/Resource.ts"
+import type { Change } from "./Store.ts"
+import * as Transform from "./Transform.ts"
+
+/**
+ * The bytes of an object, as {@link exceeds} counts them: twice the 256 KiB that an object can have for `kubectl apply`, which keeps it in
+ * an annotation. etcd stores three times as much.
+ */
+export const mostBytes = 512 * 1024
+
+/** The bytes of the metadata of a larger object. Without more, it keeps labels and owner, so that its controller can delete it. */
+const mostMetadata = 4096
+
+/** The engine takes at most this many bytes for each character of JSON: see {@link exceeds}. */
+const bytesPerCharacter = 8
+
+/** The approximate bytes of a field, of an entry of a list or of a number, and of a string besides its characters. */
+const fieldBytes = 24
+const valueBytes = 8
+
+const isStructure = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null
+
+/** The bytes that are left; less than 0 if the value takes more. Ends early. */
+const left = (value: unknown, bytes: number): number => {
+  if (typeof value === "string") return bytes - value.length - valueBytes
+  if (!isStructure(value)) return bytes - valueBytes
+  let rest = bytes - fieldBytes
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && rest >= 0; at++) rest = left(value[at], rest)
+    return rest
+  }
+  for (const name in value) {
+    if (rest < 0) return rest
+    rest = left(value[name], rest - name.length - fieldBytes)
+  }
+  return rest
+}
+
+/**
+ * Whether a JSON value takes more memory than `bytes`, approximately: its characters, and some bytes for each field and entry, of which a
+ * megabyte can have hundreds of thousands. Takes a microsecond or two for an ordinary object, and not much more for a larger one.
+ */
+export const exceeds = (value: unknown, bytes: number): boolean => left(value, bytes) < 0
+
+/** The objects of an informer that are larger than the budget. */
+export interface Budget {
+  /**
+   * The object that the cache stores.
+   *
+   * @param kept what the transform has left of `object`
+   * @param length the characters that the API server sent for it, or for a page with it; absent if unknown
+   */
+  readonly keep: (object: KubernetesObject, kept: KubernetesObject, length?: number) => KubernetesObject
+  /** Takes the changes of the store. */
+  readonly changed: (changes: ReadonlyArray<Change>) => void
+  /** The number of larger objects. */
+  readonly size: () => number
+  /** The warnings about larger objects since the last call. */
+  readonly warnings: () => ReadonlyArray<string>
+}
+
+/** The log names this many larger objects of a kind. The metric counts all of them. */
+const mostNamed = 10
+
+/** The budget of an informer. */
+export const make = (resource: Resource.Any, most: number = mostBytes): Budget => {
+  const stubs = new WeakSet<KubernetesObject>()
+  const larger = new Set<string>()
+  const named = new Map<string, true>()
+  let warnings: Array<string> = []
+
+  const warn = (key: string): void => {
+    if (named.has(key) || larger.size > mostNamed) return
+    Bounded.put(named, key, true, mostNamed)
+    warnings.push(
+      `the cache keeps only name and version of ${resource.kind} ${key}: it takes more than ${most} bytes (make it smaller; homeostat_cache_objects_too_large counts such objects)`
+    )
+  }
+
+  /** The metadata as a whole if it is small. */
+  const stub = (object: KubernetesObject): KubernetesObject => {
+    const partial = Transform.existence(object)
+    return exceeds(object.metadata, Math.min(most, mostMetadata)) ? partial : { ...partial, metadata: object.metadata }
+  }
+
+  return {
+    keep: (object, kept, length) => {
+      if (length !== undefined && length * bytesPerCharacter <= most) return kept
+      if (!exceeds(kept, most)) return kept
+      const partial = stub(object)
+      const key = keyString(object.metadata)
+      stubs.add(partial)
+      larger.add(key)
+      warn(key)
+      return partial
+    },
+    changed: (changes) => {
+      if (larger.size === 0) return
+      for (const { object, type } of changes)
+        if (type === "deleted" || !stubs.has(object)) larger.delete(keyString(object.metadata))
+    },
+    size: () => larger.size,
+    warnings: () => {
+      if (warnings.length === 0) return warnings
+      const taken = warnings
+      warnings = []
+      return taken
+    }
+  }
+}
