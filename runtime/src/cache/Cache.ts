@@ -80,8 +80,8 @@ export class Cache extends Context.Service<
      * {@link Undeclared} if the cache does not follow the kind or the namespace, and for a namespaced kind without a namespace. Before
      * the informer has synced, a missing object proves nothing.
      *
-     * If controllers own a kind and do not watch it, the cache holds only objects that one of them owns. `get` reads any other existing
-     * object from the API server, which may fail.
+     * If controllers own a kind and do not watch it, the cache holds only objects that one of them owns. Of an object that is too large,
+     * it holds only name and version. `get` reads any such object from the API server, which may fail.
      */
     readonly get: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
@@ -102,7 +102,7 @@ export class Cache extends Context.Service<
     ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
     /**
      * Returns the objects that match, in no particular order. If controllers own a kind and do not watch it, `list` omits objects that
-     * none of them owns, and logs one warning. Dies as `get` does.
+     * none of them owns. It omits objects that are too large. It logs one warning. Dies as `get` does.
      */
     readonly list: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
@@ -277,6 +277,24 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return found
   }
 
+  /** The objects that the cache has whole, decoded. */
+  const listed = <A extends KubernetesObject>(
+    resource: Resource.Resource<A, never>,
+    all: ReadonlyArray<KubernetesObject>
+  ): Effect.Effect<List<A>> => {
+    const whole = all.filter((object) => !Transform.isPartial(resource, object))
+    const decoded = Decoding.all(resource, whole)
+    const name = Resource.nameOf(resource)
+    if (whole.length === all.length || reportedPartial.has(name)) return decoded
+    reportedPartial.add(name)
+    return Effect.andThen(
+      Effect.logWarning(
+        `a list left out ${name} that no controller owns, or that are too large: the cache has whole objects only where a controller declares the kind in watches, or a transform for it`
+      ),
+      decoded
+    )
+  }
+
   /** The text of a key that the cache follows. */
   const followed = (resource: Resource.Any, key: ObjectKey): string => {
     mustFollow(resource, key.namespace)
@@ -329,20 +347,9 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         mustFollow(resource, filter?.namespace)
         const all = together(resource, stores(resource, filter?.index?.name), (store) => store.list(filter))
         ledger?.read("list", resource, filter, all)
-        const whole = all.filter((object) => !Transform.isPartial(resource, object))
-        const listed = Decoding.all(resource, whole)
-        const name = Resource.nameOf(resource)
-        if (whole.length === all.length || reportedPartial.has(name)) return listed
-        reportedPartial.add(name)
-        return Effect.andThen(
-          Effect.logWarning(
-            `Cache.list left out ${name} that no controller owns: the cache has them whole only where a controller declares the kind in watches, or a transform for it`
-          ),
-          listed
-        )
+        return listed(resource, all)
       }),
-    byOwner: (resource, owner, reader) =>
-      reading(reader, (ledger) => Decoding.all(resource, owned(ledger, resource, owner))),
+    byOwner: (resource, owner, reader) => reading(reader, (ledger) => listed(resource, owned(ledger, resource, owner))),
     dependents: (owner, resources, reader) =>
       reading(reader, (ledger) => {
         const dependents: Array<Dependent> = []
@@ -352,13 +359,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         return Effect.succeed(dependents)
       }),
     informers: () => Array.from(handles.values(), (handle) => handle.informer),
-    synced: Effect.suspend(() =>
-      Effect.forEach(
-        [...handles.values()],
-        ({ informer }) => (informer.isOptional() ? informer.settled : informer.synced),
-        { discard: true }
-      )
-    )
+    synced: Effect.suspend(() => Effect.forEach([...handles.values()], Informer.ready, { discard: true }))
   })
 })
 

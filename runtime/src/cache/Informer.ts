@@ -103,6 +103,10 @@ export interface Handle {
   readonly declare: (optional: boolean) => void
 }
 
+/** Waits until an informer has synced, or the server does not serve the kind, which is optional for all users. */
+export const ready = ({ informer }: Pick<Handle, "informer">): Effect.Effect<void> =>
+  informer.isOptional() ? informer.settled : informer.synced
+
 /** The settings of an informer. */
 export interface Options {
   readonly resource: Resource.Any

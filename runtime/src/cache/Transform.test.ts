@@ -112,7 +112,7 @@ describe("An object that is reduced to its existence", () => {
           expect((yield* Cache.list(WebApp)).items.map(({ metadata }) => metadata.name)).toEqual(["b"])
         }
         expect(lines.filter((line) => line.startsWith("WARN"))).toEqual([
-          "WARN Cache.list left out webapps.apps.kubedojo.io that no controller owns: the cache has them whole only where a controller declares the kind in watches, or a transform for it"
+          "WARN a list left out webapps.apps.kubedojo.io that no controller owns, or that are too large: the cache has whole objects only where a controller declares the kind in watches, or a transform for it"
         ])
       })
     )().pipe(Effect.provide(Layer.merge(logged(lines), Layer.empty)))

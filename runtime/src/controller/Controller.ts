@@ -8,12 +8,13 @@ import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type { Definition } from "../cache/Index.ts"
-import type * as Transform from "../cache/Transform.ts"
-import type * as Client from "../client/Client.ts"
+import * as Transform from "../cache/Transform.ts"
+import * as Client from "../client/Client.ts"
 import type { Permission } from "../client/Permission.ts"
 import type * as EventRecorder from "../events/EventRecorder.ts"
 import * as Backoff from "../queue/Backoff.ts"
-import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
+import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Access from "./Access.ts"
 import * as Finalizer from "./Finalizer.ts"
@@ -22,6 +23,7 @@ import type { Predicate } from "./Predicate.ts"
 import type { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
 import * as Stalled from "./Stalled.ts"
+import * as TooLarge from "./TooLarge.ts"
 import * as Trigger from "./Trigger.ts"
 
 /** The services that the runtime provides to every reconcile. You provide all others to the manager. */
@@ -179,12 +181,22 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
         ? Finalizer.releaseInvalid(wire, finalizer, decoded.failure)
         : Finalizer.release(decoded.success, finalizer)
     })
-  const attempt = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
+  const whole = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     Stalled.reported(
       resource,
       found,
       declares
     )(found.metadata.deletionTimestamp === undefined ? reconcile(found) : release(found))
+  /** Reports that the object is too large. A deletion must not wait for that, so the clean-up gets the object from the server. */
+  const tooLarge = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
+    Effect.matchEffect(Client.get(CustomResource.undecoded(resource), keyOf(found)), {
+      onFailure: (error) => (error._tag === "NotFound" ? Effect.succeed(Result.done) : Effect.fail(error)),
+      onSuccess: (live) =>
+        live.metadata.deletionTimestamp === undefined
+          ? Stalled.reported(resource, live, declares)(Effect.fail(TooLarge.of(resource, live)))
+          : whole(live)
+    })
+  const attempt = (found: KubernetesObject) => (Transform.isPartial(resource, found) ? tooLarge(found) : whole(found))
   const owned = (options.owns ?? []).map(OwnedKind.from)
   const owns = owned.map((kind) => kind.resource)
   const access = [

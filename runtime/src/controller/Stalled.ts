@@ -8,6 +8,7 @@
  * | `NotOwned` | an object that the owner does not control has the name of a child | when something changes |
  * | `NotServed` | the API server does not serve the kind of a child, which is optional | when the API server serves the kind |
  * | `InvalidSpec` | the object does not match its schema | when something changes |
+ * | `TooLarge` | the object is too large for the cache | when something changes |
  * | `TerminalError` | the reconcile fails with a `TerminalError`, or uses what the controller does not declare | when something changes |
  * | `InternalError` | the reconcile dies with a defect | by the schedule |
  *
@@ -46,6 +47,7 @@ import * as Ownership from "./Ownership.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
+import { TooLarge } from "./TooLarge.ts"
 
 /** The reasons, and the beginning of each message: a controller's own condition may have the same reason. */
 const openings = {
@@ -54,6 +56,7 @@ const openings = {
   NotOwned: "The reconcile stopped: ",
   NotServed: "The reconcile stopped: ",
   InvalidSpec: "",
+  TooLarge: "",
   TerminalError: "The reconcile stopped: ",
   InternalError: "The reconcile died: "
 } as const
@@ -91,6 +94,7 @@ const reportOf = (
     return { reason: "Invalid", message: Refusal.describe(error) }
   if (Refusal.isDenied(error)) return { reason: "Forbidden", message: Refusal.describe(error) }
   if (error instanceof Ownership.NotOwned) return report("NotOwned", hide(error.message))
+  if (error instanceof TooLarge) return report("TooLarge", error.message)
   if (error instanceof NotServed) return report("NotServed", hide(error.message))
   if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", hide(error.message))
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", hide(messageOf(error))) : undefined
