@@ -2,6 +2,7 @@
  * The autoscalers and budgets of the cluster, which other managers may have made for the pods of a WebApp. The cache keeps little of them,
  * and their status triggers a WebApp only where the controller reports it.
  */
+import * as Budget from "@homeostat/runtime/cache/Budget"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import * as Transform from "@homeostat/runtime/cache/Transform"
@@ -36,34 +37,40 @@ const scalingConditions = new Set(["AbleToScale", "ScalingActive"])
 
 /** The cache has the autoscalers and budgets of all tenants, which may be large. */
 export const transforms = [
-  Transform.of(HorizontalPodAutoscaler, (autoscaler) =>
-    isOwned(autoscaler)
-      ? {
-          ...autoscaler,
-          status: {
-            ...replicasOf(autoscaler),
-            conditions: autoscaler.status?.conditions
-              ?.filter(({ type }) => scalingConditions.has(type))
-              .map(({ message, reason, status, type }) => ({ type, status, reason, message }))
+  Transform.of(
+    HorizontalPodAutoscaler,
+    (autoscaler) =>
+      isOwned(autoscaler)
+        ? {
+            ...autoscaler,
+            status: {
+              ...replicasOf(autoscaler),
+              conditions: autoscaler.status?.conditions
+                ?.filter(({ type }) => scalingConditions.has(type))
+                .map(({ message, reason, status, type }) => ({ type, status, reason, message }))
+            }
           }
-        }
-      : {
-          apiVersion: "autoscaling/v2",
-          kind: "HorizontalPodAutoscaler",
-          metadata: Transform.existence(autoscaler).metadata,
-          spec: { scaleTargetRef: autoscaler.spec?.scaleTargetRef },
-          status: replicasOf(autoscaler)
-        }
+        : {
+            apiVersion: "autoscaling/v2",
+            kind: "HorizontalPodAutoscaler",
+            metadata: Transform.existence(autoscaler).metadata,
+            spec: { scaleTargetRef: autoscaler.spec?.scaleTargetRef },
+            status: replicasOf(autoscaler)
+          },
+    { maxBytes: Budget.foreignBytes }
   ),
-  Transform.of(PodDisruptionBudget, (budget) =>
-    isOwned(budget)
-      ? { ...budget, status: undefined }
-      : {
-          apiVersion: "policy/v1",
-          kind: "PodDisruptionBudget",
-          metadata: Transform.existence(budget).metadata,
-          spec: { selector: budget.spec?.selector }
-        }
+  Transform.of(
+    PodDisruptionBudget,
+    (budget) =>
+      isOwned(budget)
+        ? { ...budget, status: undefined }
+        : {
+            apiVersion: "policy/v1",
+            kind: "PodDisruptionBudget",
+            metadata: Transform.existence(budget).metadata,
+            spec: { selector: budget.spec?.selector }
+          },
+    { maxBytes: Budget.foreignBytes }
   )
 ]
 

@@ -13,6 +13,7 @@
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
+import * as Pods from "@homeostat/runtime/cache/Pods"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Permission from "@homeostat/runtime/client/Permission"
@@ -103,7 +104,7 @@ export const controller = Controller.make("webapp", {
     ...Others.watches,
     ...ConfigData.watches
   ],
-  transforms: [...Others.transforms, ...ConfigData.transforms],
+  transforms: [Pods.progress, ...Others.transforms, ...ConfigData.transforms],
   access: [Access.list(Event), ...ConfigData.access],
   inheritedFinalizers: ["apps.kubedojo.io/finalizer"],
   reconcile: (app) =>

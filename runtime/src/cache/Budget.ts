@@ -14,6 +14,9 @@ import * as Transform from "./Transform.ts"
  */
 export const mostBytes = 512 * 1024
 
+/** The bytes of an object that no controller owns, for transforms: the parts that a controller reads of such an object are small. */
+export const foreignBytes = 10 * 1024
+
 /** The bytes of the metadata of a larger object. Without more, it keeps labels and owner, so that its controller can delete it. */
 const mostMetadata = 4096
 
@@ -27,8 +30,8 @@ const valueBytes = 8
 const isStructure = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null
 
-/** The bytes that are left; less than 0 if the value takes more. Ends early. */
-const left = (value: unknown, bytes: number): number => {
+/** The bytes that are left, without those of a field; less than 0 if the value takes more. Ends early. */
+const left = (value: unknown, bytes: number, except?: string): number => {
   if (typeof value === "string") return bytes - value.length - valueBytes
   if (!isStructure(value)) return bytes - valueBytes
   let rest = bytes - fieldBytes
@@ -38,7 +41,7 @@ const left = (value: unknown, bytes: number): number => {
   }
   for (const name in value) {
     if (rest < 0) return rest
-    rest = left(value[name], rest - name.length - fieldBytes)
+    if (name !== except) rest = left(value[name], rest - name.length - fieldBytes)
   }
   return rest
 }
@@ -84,17 +87,14 @@ export const make = (resource: Resource.Any, most: number = mostBytes): Budget =
     )
   }
 
-  /** The metadata as a whole if it is small. */
-  const stub = (object: KubernetesObject): KubernetesObject => {
-    const partial = Transform.existence(object)
-    return exceeds(object.metadata, Math.min(most, mostMetadata)) ? partial : { ...partial, metadata: object.metadata }
-  }
-
   return {
     keep: (object, kept, length) => {
       if (length !== undefined && length * bytesPerCharacter <= most) return kept
-      if (!exceeds(kept, most)) return kept
-      const partial = stub(object)
+      // Once, because the engine lists all keys of an object before the first one.
+      const withMetadata = left(kept.metadata, most)
+      if (withMetadata >= 0 && left(kept, withMetadata, "metadata") >= 0) return kept
+      const existence = Transform.existence(object)
+      const partial = most - withMetadata > mostMetadata ? existence : { ...existence, metadata: kept.metadata }
       const key = keyString(object.metadata)
       stubs.add(partial)
       larger.add(key)

@@ -1,0 +1,58 @@
+/** The parts of pods that controllers usually read. */
+import { Pod } from "../resource/BuiltIn.ts"
+import * as Budget from "./Budget.ts"
+import * as Transform from "./Transform.ts"
+
+type Container = NonNullable<Pod["spec"]>["containers"][number]
+type Status = NonNullable<Pod["status"]>
+type ContainerStatus = NonNullable<Status["containerStatuses"]>[number]
+
+/** More containers are too large for the cache. */
+const mostContainers = 200
+
+const part = <A, B>(list: ReadonlyArray<A>, of: (entry: A) => B): Array<B> => list.slice(0, mostContainers).map(of)
+
+const containerPart = ({ image, name, readinessProbe, startupProbe }: Container): Container => ({
+  name,
+  ...(image !== undefined && { image }),
+  ...(readinessProbe !== undefined && { readinessProbe }),
+  ...(startupProbe !== undefined && { startupProbe })
+})
+
+const statusPart = ({
+  containerID: _,
+  imageID: __,
+  resources: ___,
+  allocatedResources: ____,
+  volumeMounts: _____,
+  ...status
+}: ContainerStatus) => status
+
+/**
+ * Keeps how a pod does: its labels and owners, the images and the probes of its containers, and its status. Leaves out annotations,
+ * variables, commands and volumes. Controllers of one program share the cache of pods, so they share this transform, too.
+ */
+export const progress: Transform.Transform = Transform.of(
+  Pod,
+  ({ metadata, spec, status }) => {
+    const { annotations: _, ...identity } = metadata
+    return {
+      apiVersion: "v1",
+      kind: Pod.kind,
+      metadata: identity,
+      ...(spec !== undefined && { spec: { containers: part(spec.containers, containerPart) } }),
+      ...(status !== undefined && {
+        status: {
+          ...status,
+          ...(status.containerStatuses !== undefined && {
+            containerStatuses: part(status.containerStatuses, statusPart)
+          }),
+          ...(status.initContainerStatuses !== undefined && {
+            initContainerStatuses: part(status.initContainerStatuses, statusPart)
+          })
+        }
+      })
+    }
+  },
+  { maxBytes: Budget.foreignBytes }
+)
