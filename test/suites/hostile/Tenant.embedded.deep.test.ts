@@ -2,7 +2,9 @@
 import { describe } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import { ConfigMap, Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import { manager } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import { createApp } from "../binary/Scene.ts"
@@ -28,6 +30,50 @@ describe("A manager whose tenant", () => {
         (n) => Client.create(Deployment, deployment(1_280_000, { namespace: hostile, name: `big-${n}` })),
         { discard: true }
       )
+    )
+  )
+
+  Victim.attacked(
+    "creates many ConfigMaps with many keys, of which it names some, continues to serve",
+    ({ hostile, survives }) =>
+      survives(
+        Effect.gen(function* () {
+          const data = Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [at.toString(36), ""]))
+          for (let n = 0; n < 24; n++) {
+            yield* Client.create(ConfigMap, { metadata: { namespace: hostile, name: `keys-${n}` }, data })
+          }
+          const config = [0, 1, 2, 3].map((n) => ({ configMap: `keys-${n}`, mountPath: `/keys/${n}` }))
+          yield* Client.create(WebApp, {
+            metadata: { namespace: hostile, name: "keys" },
+            spec: { image: "registry.test/web:1", config }
+          })
+          yield* Managed.eventually(
+            "the report",
+            Client.get(WebApp, { namespace: hostile, name: "keys" }),
+            ({ status }) => Condition.find(status?.conditions, "ConfigReady")?.reason === "ConfigTooLarge"
+          )
+        })
+      )
+  )
+
+  Victim.attacked("creates many huge WebApps and pods with their labels continues to serve", ({ hostile, survives }) =>
+    survives(
+      Effect.gen(function* () {
+        const env = [{ name: "A", value: "x".repeat(1_200_000) }]
+        const labels = { "app.kubernetes.io/managed-by": manager }
+        for (let n = 0; n < 40; n++) {
+          const metadata = { namespace: hostile, name: `huge-${n}` }
+          const podTemplate = { spec: { containers: [{ name: "app", env }] } }
+          yield* Client.create(WebApp, { metadata, spec: { image: "registry.test/web:1", podTemplate } })
+          const spec = { containers: [{ name: "app", image: "registry.test/web:1", env }] }
+          yield* Client.create(Pod, { metadata: { ...metadata, labels }, spec })
+        }
+        yield* Managed.eventually(
+          "the report",
+          Client.get(WebApp, { namespace: hostile, name: "huge-39" }),
+          ({ status }) => Condition.find(status?.conditions, "Stalled")?.reason === "TooLarge"
+        )
+      })
     )
   )
 
