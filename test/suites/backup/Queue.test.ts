@@ -7,71 +7,21 @@ import * as MoverJob from "@homeostat/backup/run/MoverJob"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Job, Namespace, Secret } from "@homeostat/runtime/resource/BuiltIn"
-import * as Storages from "@homeostat/testkit/controllers/Storages"
 import { Duration, Effect } from "effect"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
+import * as Slots from "./Slots.ts"
 import * as Virtual from "./Virtual.ts"
 import type { VirtualManager } from "./VirtualManager.ts"
 
-const isOver = ({ status }: Pick<Job, "status">): boolean =>
-  status?.conditions?.some(({ status, type }) => status === "True" && (type === "Complete" || type === "Failed")) ===
-  true
-
-/** Counts the unfinished Jobs at each moment from now on. */
-const counting = ({ cluster: { server } }: Virtual.Virtual) =>
-  Effect.gen(function* () {
-    const open = new Set<string>()
-    let most = 0
-    const stop = server.store.subscribe(({ object, type }) => {
-      // The object has the format that the API server serves.
-      const job = object as unknown as Job
-      if (type === "DELETED" || isOver(job)) open.delete(job.metadata.uid)
-      else open.add(job.metadata.uid)
-      most = Math.max(most, open.size)
-    }, Storages.jobs)
-    yield* Effect.addFinalizer(() => Effect.sync(stop))
-    return () => most
-  })
-
-Virtual.test(
-  "Five of 50 Backups that are due at once run at a time, and all of them finish",
-  (world) =>
-    Effect.gen(function* () {
-      yield* world.manage({ settings: { maxJobs: 5 } })
-      const names = Array.from({ length: 50 }, (_, index) => `shop-${index}`)
-      for (const name of names) yield* Virtual.create(name, { schedule: "0 1 * * *", startPolicy: "OnSchedule" })
-      yield* world.until("2026-11-20T00:59:00Z")
-      expect(world.begun()).toEqual([])
-      const most = yield* counting(world)
-      yield* world.until("2026-11-20T01:00:30Z")
-      expect((yield* Virtual.jobs).length).toBe(5)
-      yield* world.until("2026-11-20T01:30:00Z")
-      expect(most()).toBe(5)
-      expect(
-        world
-          .begun()
-          .map(({ tag }) => tag)
-          .sort()
-      ).toEqual(names.map((name) => `shop/${name}`).sort())
-      for (const name of names) {
-        expect(yield* Virtual.status(name)).toMatchObject({
-          phase: "Completed",
-          lastScheduleTime: "2026-11-20T01:00:00Z",
-          message: "1 volume saved"
-        })
-        expect(world.eventReasons(name)).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
-      }
-    }),
-  180_000
-)
+Slots.test(12)
 
 const path = (path: string) => ({ repository: { path, credentialsSecretRef: { name: "shop-backup-credentials" } } })
 
 Virtual.test("Backups that share a repository take turns, and report the others", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
-    const most = yield* counting(world)
+    const most = yield* Slots.counting(world)
     yield* Virtual.create("one", { ...path("shared"), schedule: "*/10 * * * *" })
     yield* Virtual.create("two", { ...path("shared"), schedule: "*/10 * * * *" })
     yield* world.until("2026-11-20T00:00:30Z")
@@ -350,7 +300,7 @@ Virtual.test("A Backup does not start while a Job that is not yet in the cache u
     const { status } = yield* Virtual.rests("shop")
     yield* holdWatches(world, manager, /\/(jobs|pods)\?/)
     world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
-    const most = yield* counting(world)
+    const most = yield* Slots.counting(world)
     const labels = { ...Names.moverLabels, [Names.repositoryLabel]: status?.repositoryHash ?? "" }
     const containers = [{ name: MoverJob.container, image: "mover:1", args: ["preflight", "backup"] }]
     yield* Client.create(Job, {
@@ -608,7 +558,7 @@ describe("A run that finds the repository locked", () => {
     Effect.gen(function* () {
       yield* world.manage()
       world.movers((mover) => PretendedMover.succeeds(mover, "10 minutes"))
-      const most = yield* counting(world)
+      const most = yield* Slots.counting(world)
       yield* Virtual.create("one", path("shared"))
       yield* Virtual.runs("one")
       yield* Virtual.create("two", { ...path("shared"), startPolicy: "OnSchedule" })
