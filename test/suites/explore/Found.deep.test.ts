@@ -1,3 +1,3 @@
 import * as Found from "./Found.ts"
 
-Found.test((place) => place % 4 !== 0)
+Found.test((place) => place % 8 !== 0)

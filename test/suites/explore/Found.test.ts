@@ -1,4 +1,4 @@
-/** Every fourth schedule. The others are in the lane deep. */
+/** Every eighth schedule. The others are in the lane deep. */
 import * as Found from "./Found.ts"
 
-Found.test((place) => place % 4 === 0)
+Found.test((place) => place % 8 === 0)

@@ -1,3 +1,3 @@
 import * as Mutants from "./Mutants.ts"
 
-Mutants.test((place) => place % 6 !== 0)
+Mutants.test((place) => place % 12 !== 0)
