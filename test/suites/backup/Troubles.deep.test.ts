@@ -1,6 +1,5 @@
 /** Runs that do not end normally, and their results: long times, refused Jobs and lost results. Troubles.test.ts has the usual ones. */
 import { describe, expect } from "bun:test"
-import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Job, Pod, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
