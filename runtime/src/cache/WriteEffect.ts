@@ -43,6 +43,7 @@ export const strip = (object: KubernetesObject): KubernetesObject => {
   return managedFields === undefined ? object : { ...object, metadata }
 }
 
+/** The metadata of an object, as the server sends it for a kind with metadata only. */
 export const project = (object: KubernetesObject): KubernetesObject => ({
   apiVersion: "meta.k8s.io/v1",
   kind: "PartialObjectMetadata",
