@@ -13,11 +13,12 @@ import { infoOf } from "../client/Request.ts"
 import type * as EventRecorder from "../events/EventRecorder.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as Unions from "../resource/Unions.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import { type Settings, Tracing } from "../telemetry/Tracing.ts"
-import type * as Drift from "./Drift.ts"
+import * as Drift from "./Drift.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
@@ -28,6 +29,7 @@ import { type Correction, Reconciliation } from "./Reconciliation.ts"
 import * as Replacement from "./Replacement.ts"
 import * as Rival from "./Rival.ts"
 import * as ServerChanges from "./ServerChanges.ts"
+import * as Siblings from "./Siblings.ts"
 import { TerminalError } from "./TerminalError.ts"
 
 /** The options of {@link apply}. */
@@ -299,15 +301,23 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
     // The creation of a child that is gone would lack the field that is handed over. With a UID, the apply fails with a Conflict instead.
     const aim = handOver === undefined ? whole : { ...whole, metadata: { ...whole.metadata, uid: child.metadata.uid } }
     const claim = ({ metadata }: A) => Client.apply(kind, aim, { force: true, before: metadata.resourceVersion })
-    const expelled = Intent.foreignFieldsIn(intent, base, exclusive, tracing)
+    const foreign = Intent.foreignFieldsIn(intent, base, exclusive, tracing)
+    const restoration = foreign.length === 0 ? [] : Intent.restorationOf(intent, base, exclusive, tracing)
+    const siblings = Siblings.outside(
+      Siblings.of(Unions.of(kind), Drift.json(intent), Drift.json(base)),
+      restoration.map(({ path }) => path)
+    )
+    const expelled = [...foreign, ...siblings.fields]
     if (expelled.length === 0) return { child: yield* claim(base), expelled }
 
-    const restore = applyCorrection(kind, base, Intent.restorationOf(intent, base, exclusive, tracing))
+    const restore = applyCorrection(kind, base, [...restoration, ...siblings.operations])
     const restored = Effect.flatMap(restore, claim)
-    if (!isNew) return { child: yield* restored, expelled }
+    // Nothing of a child without a hash is of an old intent.
+    if (!isNew || Intent.hashOf(child) === undefined) return { child: yield* restored, expelled }
     // With a new intent, these are mostly fields of the old intent, which the apply removes unless another manager owns them too.
+    const places = [...foreign.map(({ pointer }) => pointer), ...siblings.operations.map(({ path }) => path)]
     const refused = (error: Invalid): boolean =>
-      error.causes.some(({ field }) => expelled.some(({ pointer }) => isWithin(pointer, field)))
+      error.causes.some(({ field }) => places.some((pointer) => isWithin(pointer, field)))
     return yield* claim(base).pipe(
       Effect.map((child) => ({ child, expelled: [] })),
       Effect.catchTag("Invalid", (error) =>
@@ -335,14 +345,14 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
     })
   })
 
-/** Whether a field of a refusal, such as `spec.ports[0].name`, is in the same list or map as the foreign field. */
+/**
+ * Whether a field of a refusal, such as `spec.ports[0].name`, is in the same list, map or struct as the foreign field. An apply may move
+ * the items of a list, so their places do not count.
+ */
 const isWithin = (pointer: string, field: string): boolean =>
-  field.startsWith(
-    pointer
-      .slice(1, pointer.lastIndexOf("/"))
-      .replaceAll("/", ".")
-      .replaceAll(/\.(\d+)(?=\.|$)/g, "[$1]")
-  )
+  field
+    .replaceAll(/\[[^\]]*\]/g, "")
+    .startsWith(pointer.slice(1, pointer.lastIndexOf("/")).replaceAll(/\/\d+(?=\/|$)/g, "").replaceAll("/", "."))
 
 /** Changes parts of a child. Fails with Conflict if the child has changed since it was read. */
 const applyCorrection = <A extends KubernetesObject>(
