@@ -220,8 +220,8 @@ const deploymentChild = (
   deployment === undefined
     ? cached.deployment && Owned.keep(Deployment, cached.deployment)
     : Owned.child(Deployment, deployment, {
-        // The parts may be others in the template of an older revision.
-        exclusive: isWaiting ? [] : exclusiveInDeployment(app, container),
+        // The parts of the template may be others in that of an older revision.
+        exclusive: isWaiting ? exclusiveWhileWaiting : exclusiveInDeployment(app, container),
         adoptAnnotation: isAdoptable ? adoptAnnotation : undefined,
         replaces: isClaimable ? noOthers : wantedWithPods(app, scaling),
         handOver: scaling.by === "Spec" ? undefined : ({ spec }) => ({ spec: { replicas: spec?.replicas } })
@@ -411,10 +411,13 @@ export const exclusiveInDeployment = (app: WebApp, container: string) => {
   return probes === undefined && container === defaultContainer ? usualExclusive : exclusiveParts(container, probes)
 }
 
+/** Those outside of the pod template. */
+const exclusiveWhileWaiting = [["spec", "strategy"]] as const
+
 const exclusiveParts = (container: string, { liveness, readiness, startup }: WebApp["spec"]["probes"] & {} = {}) => {
   const within = ["spec", "template", "spec", "containers", { name: container }] as const
   return [
-    ["spec", "strategy"],
+    ...exclusiveWhileWaiting,
     [...within, "ports"],
     [...within, "env"],
     [...within, "lifecycle", "preStop"],

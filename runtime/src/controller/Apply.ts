@@ -350,9 +350,12 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
  * the items of a list, so their places do not count.
  */
 const isWithin = (pointer: string, field: string): boolean =>
-  field
-    .replaceAll(/\[[^\]]*\]/g, "")
-    .startsWith(pointer.slice(1, pointer.lastIndexOf("/")).replaceAll(/\/\d+(?=\/|$)/g, "").replaceAll("/", "."))
+  field.replaceAll(/\[[^\]]*\]/g, "").startsWith(
+    pointer
+      .slice(1, pointer.lastIndexOf("/"))
+      .replaceAll(/\/\d+(?=\/|$)/g, "")
+      .replaceAll("/", ".")
+  )
 
 /** Changes parts of a child. Fails with Conflict if the child has changed since it was read. */
 const applyCorrection = <A extends KubernetesObject>(

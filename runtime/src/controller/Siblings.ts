@@ -58,7 +58,10 @@ const within = ({ path, pointer }: Drift.ForeignField, key: string): Drift.Forei
 
 const visit = (shape: Unions.Shape, want: Drift.Json, have: Drift.Json, at: Drift.ForeignField, into: Found): void => {
   if (!Drift.isRecord(want) || !Drift.isRecord(have)) return
+  const before = into.fields.size
   for (const union of shape.unions ?? []) exclude(union, want, have, at, into)
+  // All of them: without an `externalName`, the API server would refuse its type.
+  if (into.fields.size > before) for (const name in want) add(want[name], have[name], within(at, name), into)
   for (const [name, inner] of Object.entries(shape.fields ?? {})) {
     const [wanted, stored] = [want[name], have[name]]
     if (wanted === undefined || stored === undefined) continue
@@ -99,19 +102,16 @@ const exclude = (
     excludeKeys(other, one, want, have, at, into)
     return
   }
-  const own =
+  const isOwn =
     "oneOf" in union
-      ? union.oneOf.filter((name) => isSet(want[name]))
+      ? union.oneOf.some((name) => isSet(want[name]))
       : isSet(want[union.field]) && !union.allows.some((value) => value === want[union.field])
-        ? [union.field]
-        : []
-  if (own.length === 0) return
+  if (!isOwn) return
   const others = "oneOf" in union ? union.oneOf : union.excludes
   const harmless = "oneOf" in union ? undefined : union.harmless
-  const siblings = others.filter((name) => isSet(have[name]) && !isSet(want[name]) && have[name] !== harmless)
-  if (siblings.length === 0) return
-  for (const name of siblings) note(at, name, into)
-  for (const name of own) add(want[name], have[name], within(at, name), into)
+  for (const name of others) {
+    if (isSet(have[name]) && !isSet(want[name]) && have[name] !== harmless) note(at, name, into)
+  }
 }
 
 /** Keys of the intended map `one` that the stored map `other` has. */
@@ -130,8 +130,9 @@ const excludeKeys = (
   const keys = Object.keys(wanted).filter((key) => Object.hasOwn(rival, key) && !isOwn(key))
   if (keys.length === 0) return
   for (const key of keys) note(within(at, other), key, into)
-  if (!Drift.isRecord(stored)) add(wanted, stored, within(at, one), into)
-  else for (const key of keys) add(wanted[key], stored[key], within(within(at, one), key), into)
+  if (Drift.isRecord(stored)) {
+    for (const key of keys) add(wanted[key], stored[key], within(within(at, one), key), into)
+  }
 }
 
 const isSet = (value: Drift.Json | undefined): boolean => value !== undefined && value !== null
@@ -141,14 +142,12 @@ const note = (at: Drift.ForeignField, name: string, { fields }: Found): void => 
   fields.set(pointer, path)
 }
 
-/** The apply that follows sets the rest: other fields of a struct that is there already. */
+/** The apply that follows sets the rest: fields within structs and lists that are there already. */
 const add = (
   want: Drift.Json | undefined,
   have: Drift.Json | undefined,
   { pointer }: Drift.ForeignField,
   { added }: Found
 ): void => {
-  if (want !== undefined && (have === undefined || !Drift.isRecord(have)) && !Drift.equal(want, have)) {
-    added.set(pointer, want)
-  }
+  if (want !== undefined && want !== have && (have === undefined || typeof have !== "object")) added.set(pointer, want)
 }

@@ -144,9 +144,8 @@ const withPods = (fields: { readonly [name: string]: Shape } = {}): Shape => ({
   fields: { spec: { fields: { ...fields, template: { fields: { spec: pod } } } } }
 })
 
-const webhooks: Shape = {
-  fields: { webhooks: { fields: { clientConfig: { unions: [{ oneOf: ["service", "url"] }] } } } }
-}
+const clientConfig: Shape = { unions: [{ oneOf: ["service", "url"] }] }
+const webhooks: Shape = { fields: { webhooks: { fields: { clientConfig } } } }
 
 /** The unions of each kind, by `Resource.nameOf`. */
 const kinds: { readonly [name: string]: Shape } = {
@@ -162,14 +161,9 @@ const kinds: { readonly [name: string]: Shape } = {
     fields: {
       spec: {
         unions: [
-          {
-            field: "type",
-            allows: ["LoadBalancer"],
-            excludes: ["allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges"]
-          },
-          { field: "type", allows: ["ExternalName"], excludes: ["externalName"] },
-          { field: "type", allows: ["NodePort", "LoadBalancer"], excludes: ["externalTrafficPolicy"] },
-          { field: "sessionAffinity", allows: ["ClientIP"], excludes: ["sessionAffinityConfig"] }
+          // The API server wipes the other fields that depend on the type.
+          { field: "type", allows: ["LoadBalancer"], excludes: ["loadBalancerSourceRanges"] },
+          { field: "type", allows: ["ExternalName"], excludes: ["externalName"] }
         ]
       }
     }
@@ -182,10 +176,7 @@ const kinds: { readonly [name: string]: Shape } = {
     fields: {
       spec: {
         fields: {
-          defaultBackend: {
-            unions: [{ oneOf: ["resource", "service"] }],
-            fields: { service: { fields: { port: { unions: [{ oneOf: ["name", "number"] }] } } } }
-          }
+          defaultBackend: { unions: [{ oneOf: ["resource", "service"] }] }
         }
       }
     }
@@ -197,11 +188,20 @@ const kinds: { readonly [name: string]: Shape } = {
       }
     }
   },
+  "customresourcedefinitions.apiextensions.k8s.io": {
+    fields: {
+      spec: {
+        fields: {
+          conversion: {
+            unions: [{ field: "strategy", allows: ["Webhook"], excludes: ["webhook"] }],
+            fields: { webhook: { fields: { clientConfig } } }
+          }
+        }
+      }
+    }
+  },
   "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
-  "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
-  "validatingadmissionpolicybindings.admissionregistration.k8s.io": {
-    fields: { spec: { fields: { paramRef: { unions: [{ oneOf: ["name", "selector"] }] } } } }
-  }
+  "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks
 }
 
 /**

@@ -67,10 +67,8 @@ export const samples: Fields = {
   maxUnavailable: 1,
   minAvailable: 1,
   resource: { apiGroup: "example.com", kind: "Bucket", name: "a" },
-  service: { name: "a", namespace: "default", port: { number: 80 } },
-  name: "a",
-  number: 80,
-  selector: { matchLabels: { app: "a" } },
+  service: { name: "a", port: { number: 80 } },
+  "clientConfig.service": { name: "a", namespace: "default" },
   url: "https://example.com/a"
 }
 
@@ -94,29 +92,24 @@ export const deciders: { readonly [field: string]: readonly [Drift.Json, Drift.J
   hostUsers: [false, true],
   setHostnameAsFQDN: [true, false],
   hostnameOverride: ["a", null],
-  sessionAffinity: ["None", "ClientIP"],
   scope: ["Cluster", "Namespace"]
 }
 
-/** The values of excluded fields. Beside them, another manager sets the fields of `with`. */
-export const excluded: { readonly [field: string]: { readonly value: Drift.Json; readonly with?: Fields } } = {
-  rollingUpdate: { value: { maxUnavailable: 1 } },
-  localhostProfile: { value: "a.json" },
-  privileged: { value: true },
-  allowPrivilegeEscalation: { value: false },
-  recursiveReadOnly: { value: "Enabled" },
-  hostPID: { value: true },
-  hostIPC: { value: true },
-  hostNetwork: { value: true },
-  shareProcessNamespace: { value: true },
-  hostUsers: { value: false },
-  setHostnameAsFQDN: { value: true },
-  hostnameOverride: { value: "a" },
-  allocateLoadBalancerNodePorts: { value: false },
-  loadBalancerClass: { value: "example.com/a" },
-  loadBalancerSourceRanges: { value: ["10.0.0.0/8"] },
-  externalName: { value: "example.com", with: { type: "ExternalName" } },
-  externalTrafficPolicy: { value: "Local" },
-  sessionAffinityConfig: { value: { clientIP: { timeoutSeconds: 60 } } },
-  namespace: { value: "default" }
+/** The values of excluded fields. */
+export const excluded: Fields = {
+  rollingUpdate: { maxUnavailable: 1 },
+  localhostProfile: "a.json",
+  privileged: true,
+  allowPrivilegeEscalation: false,
+  recursiveReadOnly: "Enabled",
+  hostPID: true,
+  hostIPC: true,
+  hostNetwork: true,
+  shareProcessNamespace: true,
+  hostUsers: false,
+  setHostnameAsFQDN: true,
+  hostnameOverride: "a",
+  externalName: "example.com",
+  loadBalancerSourceRanges: ["10.0.0.0/8"],
+  namespace: "default"
 }

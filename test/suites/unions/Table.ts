@@ -26,6 +26,8 @@ export interface Row {
   readonly own: Fields
   /** The fields that another manager sets in the struct instead; `null` for no value. */
   readonly rival: Fields
+  /** The same object with the fields of another manager. */
+  readonly foreign: Fields
 }
 
 const labels = { app: "a" }
@@ -35,10 +37,7 @@ const template = {
   spec: { containers, volumes: [{ name: "scratch", emptyDir: {} }] }
 }
 const workload = { spec: { selector: { matchLabels: labels }, template } }
-const service = { name: "a", namespace: "default" }
-const webhooks = [
-  { name: "a.example.com", clientConfig: { service }, sideEffects: "None", admissionReviewVersions: ["v1"] }
-]
+const webhooks = [{ name: "a.example.com", clientConfig: {}, sideEffects: "None", admissionReviewVersions: ["v1"] }]
 
 /** A valid object of each kind with unions. */
 const bases: { readonly [name: string]: Fields } = {
@@ -56,21 +55,28 @@ const bases: { readonly [name: string]: Fields } = {
   configmaps: {},
   services: { spec: { type: "ClusterIP", selector: labels, ports: [{ port: 80 }] } },
   "poddisruptionbudgets.policy": { spec: { selector: { matchLabels: labels } } },
-  "ingresses.networking.k8s.io": { spec: {} },
+  "ingresses.networking.k8s.io": { spec: { rules: [{ host: "a.example.com" }] } },
   "ingressclasses.networking.k8s.io": {
     spec: { controller: "example.com/a", parameters: { kind: "Settings", apiGroup: "example.com", name: "a" } }
   },
   "mutatingwebhookconfigurations.admissionregistration.k8s.io": { webhooks },
-  "validatingwebhookconfigurations.admissionregistration.k8s.io": { webhooks },
-  "validatingadmissionpolicybindings.admissionregistration.k8s.io": {
-    spec: { policyName: "a", validationActions: ["Deny"], paramRef: { parameterNotFoundAction: "Deny" } }
-  }
+  "validatingwebhookconfigurations.admissionregistration.k8s.io": { webhooks }
 }
 
-/** The kinds whose unions nobody can change in an existing object. */
-export const immutable: ReadonlyArray<string> = ["pods", "jobs.batch", "persistentvolumes"]
+/** Kinds with the same pod template as a Deployment: one row for each of its unions is enough. */
+const alike: ReadonlyArray<string> = ["cronjobs.batch", "daemonsets.apps", "replicasets.apps", "statefulsets.apps"]
 
-/** Fields that an item or a struct needs beside those of its union. */
+/**
+ * The kinds without a row: nobody can change the unions of an existing object, or each object is a kind, which the other tests would see.
+ */
+const left: ReadonlyArray<string> = [
+  "pods",
+  "jobs.batch",
+  "persistentvolumes",
+  "customresourcedefinitions.apiextensions.k8s.io"
+]
+
+/** Fields that an item of a list needs beside those of its union. */
 const items: { readonly [list: string]: Fields } = {
   containers: { name: "app" },
   initContainers: { name: "first", image: "registry.test/a", restartPolicy: "Always" },
@@ -81,9 +87,14 @@ const items: { readonly [list: string]: Fields } = {
   webhooks: { name: "a.example.com" }
 }
 
-/** Sets fields in a struct. */
+/** Sets fields in a struct, and removes those of the value `null`. */
 const put = (value: Json | undefined, [step, ...others]: ReadonlyArray<Step>, fields: Fields): Json => {
-  if (step === undefined) return { ...(Drift.isRecord(value) ? value : {}), ...fields } as Fields
+  if (step === undefined) {
+    const all = Object.entries({ ...(Drift.isRecord(value) ? value : {}), ...fields })
+    return Object.fromEntries(
+      all.filter((entry): entry is [string, Json] => entry[1] !== undefined && entry[1] !== null)
+    )
+  }
   if (typeof step === "string") {
     const record = Drift.isRecord(value) ? value : {}
     return { ...record, [step]: put(record[step], others, fields) } as Fields
@@ -108,14 +119,14 @@ const places = (
 
 const lastOf = (steps: ReadonlyArray<Step>): string => String(steps.findLast((step) => typeof step === "string") ?? "")
 
-const sampleOf = (member: string): Fields => {
-  const sample = Members.samples[member]
-  if (sample === undefined) throw new Error(`no sample of ${member} (add one to Members.ts)`)
+const sampleOf = (member: string, struct: string): Fields => {
+  const sample = Members.samples[`${struct}.${member}`] ?? Members.samples[member]
+  if (sample === undefined) throw new Error(`no sample of ${struct}.${member} (add one to Members.ts)`)
   return { [member]: sample, ...Members.partners[member] }
 }
 
 /** The fields of both managers for each sibling of a union. */
-const pairs = (union: Unions.Union, struct: string): ReadonlyArray<readonly [own: Fields, rival: Fields]> => {
+const pairsOf = (union: Unions.Union, struct: string): ReadonlyArray<readonly [own: Fields, rival: Fields]> => {
   if ("disjoint" in union) {
     const [one, other] = union.disjoint
     const values: Fields = { data: { a: "b" }, binaryData: { a: "Yg==" } }
@@ -129,7 +140,7 @@ const pairs = (union: Unions.Union, struct: string): ReadonlyArray<readonly [own
     // Each member is a sibling once, and the controller's once.
     return union.oneOf.map((name, at) => {
       const next = union.oneOf[(at + 1) % union.oneOf.length] ?? name
-      return [sampleOf(name), sampleOf(next)]
+      return [sampleOf(name, struct), sampleOf(next, struct)]
     })
   }
   const decider = Members.deciders[union.field === "type" ? struct : union.field]
@@ -137,46 +148,83 @@ const pairs = (union: Unions.Union, struct: string): ReadonlyArray<readonly [own
   return union.excludes.map((name) => {
     const sibling = Members.excluded[name]
     if (sibling === undefined) throw new Error(`no value of ${name} (add one to Members.ts)`)
-    return [{ [union.field]: decider[0] }, { [union.field]: decider[1], ...sibling.with, [name]: sibling.value }]
+    return [{ [union.field]: decider[0] }, { [union.field]: decider[1], [name]: sibling }]
   })
 }
 
 const rowsOf = (kind: Kind): ReadonlyArray<Row> => {
   const shape = Unions.of(kind)
   const base = bases[Resource.nameOf(kind)]
-  if (shape === undefined || immutable.includes(Resource.nameOf(kind))) return []
+  if (shape === undefined || left.includes(Resource.nameOf(kind))) return []
+  const isAlike = alike.includes(Resource.nameOf(kind))
   if (base === undefined) throw new Error(`no valid ${kind.kind} (add one to Table.ts)`)
   return places(shape).flatMap(({ steps, union }) =>
-    pairs(union, lastOf(steps)).map(([own, rival]) => {
-      const path = steps.map((step) => (typeof step === "string" ? step : `[${step.mountPath ?? step.name}]`)).join(".")
-      const change = `${Object.keys(own).join()} → ${Object.keys(rival).join()}`
-      const intent = put(base, steps, own) as Fields
-      return { name: `${kind.kind} ${path} ${change}`.replaceAll(".[", "["), kind, steps, intent, own, rival }
-    })
+    pairsOf(union, lastOf(steps))
+      .slice(0, isAlike ? 1 : undefined)
+      .map(([own, rival]) => {
+        const path = steps
+          .map((step) => (typeof step === "string" ? step : `[${step.mountPath ?? step.name}]`))
+          .join(".")
+        const change = `${Object.keys(own).join()} → ${Object.keys(rival).join()}`
+        return rowOf(`${kind.kind} ${path} ${change}`.replaceAll(".[", "["), kind, base, steps, own, rival)
+      })
   )
+}
+
+const rowOf = (
+  name: string,
+  kind: Kind,
+  base: Json | undefined,
+  steps: ReadonlyArray<Step>,
+  own: Fields,
+  rival: Fields
+): Row => {
+  const intent = put(base, steps, own) as Fields
+  const removed = Object.fromEntries(Object.keys(own).map((field) => [field, null]))
+  return { name, kind, steps, intent, own, rival, foreign: put(intent, steps, { ...removed, ...rival }) as Fields }
 }
 
 const types: ReadonlyArray<Fields> = [
   { type: "ClusterIP" },
-  { type: "ClusterIP", clusterIP: "None" },
   { type: "NodePort" },
-  { type: "LoadBalancer", externalTrafficPolicy: "Local" },
+  {
+    type: "LoadBalancer",
+    loadBalancerSourceRanges: ["10.0.0.0/8"],
+    loadBalancerClass: "example.com/a",
+    allocateLoadBalancerNodePorts: false
+  },
   { type: "ExternalName", externalName: "example.com" }
 ]
 
 /** The API server assigns and wipes other fields of a Service when its type changes. */
-const changesOfType: ReadonlyArray<Row> = types.flatMap((own) =>
-  types.flatMap((rival): ReadonlyArray<Row> => {
-    if (own.type === rival.type) return []
-    const kind: Kind = BuiltIn.Service
-    const name = `Service spec ${Object.values(own).join()} → ${Object.values(rival).join()}`
-    return [{ name, kind, steps: ["spec"], intent: put(bases.services, ["spec"], own) as Fields, own, rival }]
-  })
+const changesOfType: ReadonlyArray<Row> = [
+  ...types.flatMap((own) => types.filter((rival) => rival !== own).map((rival) => [own, rival] as const)),
+  [{ type: "ClusterIP" }, { type: "LoadBalancer", externalTrafficPolicy: "Local" }] as const,
+  [
+    { sessionAffinity: "None" },
+    { sessionAffinity: "ClientIP", sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } }
+  ] as const,
+  [
+    { type: "ClusterIP", clusterIP: "None" },
+    { type: "ExternalName", externalName: "example.com" }
+  ] as const
+].map(([own, rival]) =>
+  rowOf(
+    `Service spec ${Object.values(own)} → ${Object.values(rival)}`,
+    BuiltIn.Service,
+    bases.services,
+    ["spec"],
+    own,
+    rival
+  )
 )
 
 const all: ReadonlyArray<Kind> = Object.values(BuiltIn)
 
-export const rows: ReadonlyArray<Row> = [...all.flatMap(rowsOf), ...changesOfType]
+/** The rows of unions. */
+export const unions: ReadonlyArray<Row> = all.flatMap(rowsOf)
+
+export const rows: ReadonlyArray<Row> = [...unions, ...changesOfType]
 
 /** The kinds of the rows. */
 export const kinds: ReadonlyArray<Kind> = [...new Set(rows.map(({ kind }) => kind))]
