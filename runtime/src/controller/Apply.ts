@@ -300,7 +300,24 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
     const whole = sent(child)
     // The creation of a child that is gone would lack the field that is handed over. With a UID, the apply fails with a Conflict instead.
     const aim = handOver === undefined ? whole : { ...whole, metadata: { ...whole.metadata, uid: child.metadata.uid } }
-    const claim = ({ metadata }: A) => Client.apply(kind, aim, { force: true, before: metadata.resourceVersion })
+    const send = ({ metadata }: A) => Client.apply(kind, aim, { force: true, before: metadata.resourceVersion })
+    type Outcome = Effect.Effect<Answer<A>, Effect.Error<ReturnType<typeof send>>, Client.Client>
+    /** The answer to a refusal because of foreign fields. */
+    const yielded = (current: A, expelled: Answer<A>["expelled"], error: Invalid): Outcome => {
+      const { fields, operations } = Siblings.named(Drift.json(intent), Drift.json(current), error.causes)
+      if (operations.length === 0) return Effect.fail(error)
+      return Effect.flatMap(applyCorrection(kind, current, operations), send).pipe(
+        Effect.map((child) => ({ child, expelled: [...expelled, ...fields] })),
+        // The API server may refuse the intent for another reason, too.
+        Effect.mapError((again) => (again._tag === "Invalid" ? error : again))
+      )
+    }
+    const claim = (current: A, expelled: Answer<A>["expelled"]): Outcome =>
+      send(current).pipe(
+        Effect.map((child) => ({ child, expelled })),
+        Effect.catchTag("Invalid", (error) => yielded(current, expelled, error))
+      )
+
     const foreign = Intent.foreignFieldsIn(intent, base, exclusive, tracing)
     const restoration = foreign.length === 0 ? [] : Intent.restorationOf(intent, base, exclusive, tracing)
     const siblings = Siblings.outside(
@@ -308,21 +325,18 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
       restoration.map(({ path }) => path)
     )
     const expelled = [...foreign, ...siblings.fields]
-    if (expelled.length === 0) return { child: yield* claim(base), expelled }
-
+    if (expelled.length === 0) return yield* claim(base, expelled)
     const restore = applyCorrection(kind, base, [...restoration, ...siblings.operations])
-    const restored = Effect.flatMap(restore, claim)
+    const restored = Effect.flatMap(restore, (current) => claim(current, expelled))
     // Nothing of a child without a hash is of an old intent.
-    if (!isNew || Intent.hashOf(child) === undefined) return { child: yield* restored, expelled }
+    if (!isNew || Intent.hashOf(child) === undefined) return yield* restored
     // With a new intent, these are mostly fields of the old intent, which the apply removes unless another manager owns them too.
     const places = [...foreign.map(({ pointer }) => pointer), ...siblings.operations.map(({ path }) => path)]
-    const refused = (error: Invalid): boolean =>
-      error.causes.some(({ field }) => places.some((pointer) => isWithin(pointer, field)))
-    return yield* claim(base).pipe(
-      Effect.map((child) => ({ child, expelled: [] })),
-      Effect.catchTag("Invalid", (error) =>
-        refused(error) ? Effect.map(restored, (child) => ({ child, expelled })) : Effect.fail(error)
-      )
+    const refused = ({ causes }: Invalid): boolean =>
+      causes.some(({ field }) => places.some((pointer) => isWithin(pointer, field)))
+    return yield* send(base).pipe(
+      Effect.map((child): Answer<A> => ({ child, expelled: [] })),
+      Effect.catchTag("Invalid", (error) => (refused(error) ? restored : yielded(base, [], error)))
     )
   })
 

@@ -1,7 +1,9 @@
 /**
  * Fields of other managers that exclude fields of an intent, such as a `hostPath` beside the own `emptyDir`. The API server refuses an
- * apply that leaves them, and an apply removes no field of another manager. Pure.
+ * apply that leaves them, and an apply removes no field of another manager. {@link of} finds them in the unions of the kind, and
+ * {@link named} in the refusal of an apply, for all other rules of the API server. Pure.
  */
+import type { Cause } from "../client/ApiError.ts"
 import type { Operation } from "../client/Patch.ts"
 import { pointer as token } from "../client/Patch.ts"
 import * as Text from "../resource/Text.ts"
@@ -23,14 +25,92 @@ export const none: Siblings = { fields: [], operations: [] }
 export const of = (shape: Unions.Shape | undefined, intent: Drift.Json, object: Drift.Json): Siblings => {
   if (shape === undefined) return none
   const found: Found = { fields: new Map(), added: new Map() }
-  visit(shape, intent, object, { path: "", pointer: "" }, found)
-  if (found.fields.size === 0) return none
-  return {
-    fields: [...found.fields].map(([pointer, path]) => ({ path, pointer })),
-    operations: [
-      ...[...found.fields.keys()].map((path): Change => ({ op: "remove", path })),
-      ...[...found.added].map(([path, value]): Change => ({ op: "add", path, value }))
-    ]
+  visit(shape, intent, object, root, found)
+  return summary(found)
+}
+
+/** A refusal has at most this many causes that count. */
+const mostCauses = 16
+
+/**
+ * The siblings that a refusal names: a field that the intent leaves out, such as `resources.requests` above the own limits, or a
+ * neighbour of an own field that is in the message, such as `minReadySeconds` beside the own `progressDeadlineSeconds`.
+ */
+export const named = (intent: Drift.Json, object: Drift.Json, causes: ReadonlyArray<Cause>): Siblings => {
+  const found: Found = { fields: new Map(), added: new Map() }
+  for (const { field, message } of causes.slice(0, mostCauses)) {
+    follow(field.match(/[^.[\]]+/g) ?? [], message.toLowerCase(), intent, object, root, found)
+  }
+  return summary(found)
+}
+
+const root: Drift.ForeignField = { path: "", pointer: "" }
+
+const summary = ({ added, fields }: Found): Siblings =>
+  fields.size === 0
+    ? none
+    : {
+        fields: [...fields].map(([pointer, path]) => ({ path, pointer })),
+        operations: [
+          ...[...fields.keys()].map((path): Change => ({ op: "remove", path })),
+          ...[...added].map(([path, value]): Change => ({ op: "add", path, value }))
+        ]
+      }
+
+/** Follows the field of a cause, such as `spec.containers[0].resources.requests`, into both objects. */
+const follow = (
+  [step, ...others]: ReadonlyArray<string>,
+  message: string,
+  want: Drift.Json,
+  have: Drift.Json,
+  at: Drift.ForeignField,
+  into: Found
+): void => {
+  if (isList(want) && isList(have)) {
+    // It is the place in the refused object, which may have more items than either.
+    const wanted = want.find((item) => hasName(item, have[Number(step)])) ?? want[Number(step)]
+    const place = have.findIndex((item) => hasName(item, wanted))
+    const stored = have[place]
+    if (stored === undefined || wanted === undefined) return
+    const path = `${at.path}[${Drift.label(stored, place)}]`
+    follow(others, message, wanted, stored, { path, pointer: `${at.pointer}/${place}` }, into)
+    return
+  }
+  if (!Drift.isRecord(want) || !Drift.isRecord(have)) return
+  const [wanted, stored] = step === undefined ? [undefined, undefined] : [own(want, step), own(have, step)]
+  if (typeof wanted === "object" && typeof stored === "object" && wanted !== null && stored !== null) {
+    follow(others, message, wanted, stored, within(at, step ?? ""), into)
+    return
+  }
+  const before = into.fields.size
+  if (step !== undefined && isSet(stored) && !isSet(wanted)) {
+    const blamed = Drift.isRecord(stored) ? neighbours({}, stored, message) : []
+    for (const name of blamed) note(within(at, step), name, into)
+    if (blamed.length === 0) note(at, step, into)
+  } else for (const name of neighbours(want, have, message)) note(at, name, into)
+  if (into.fields.size > before) fill(want, have, at, into)
+}
+
+const isList = (value: Drift.Json): value is ReadonlyArray<Drift.Json> => Array.isArray(value)
+
+const own = (fields: Drift.Fields, name: string): Drift.Json | undefined =>
+  Object.hasOwn(fields, name) ? fields[name] : undefined
+
+const hasName = (item: Drift.Json, other: Drift.Json | undefined): boolean =>
+  Drift.isRecord(item) && Drift.isRecord(other) && item.name !== undefined && item.name === other.name
+
+/** The stored fields that are not intended, and that the message names. */
+const neighbours = (want: Drift.Fields, have: Drift.Fields, message: string): ReadonlyArray<string> =>
+  Object.keys(have).filter((name) => !isSet(own(want, name)) && message.includes(name.toLowerCase()))
+
+/** Adds the intended fields of a struct: with some of them, the API server might refuse the step. */
+const fill = (want: Drift.Fields, have: Drift.Fields, at: Drift.ForeignField, into: Found): void => {
+  for (const name of Object.keys(want)) {
+    const [wanted, stored] = [want[name], own(have, name)]
+    if (Drift.isRecord(wanted) && Drift.isRecord(stored)) fill(wanted, stored, within(at, name), into)
+    else if (wanted !== undefined && wanted !== stored && (stored === undefined || typeof stored !== "object")) {
+      into.added.set(within(at, name).pointer, wanted)
+    }
   }
 }
 
@@ -60,8 +140,7 @@ const visit = (shape: Unions.Shape, want: Drift.Json, have: Drift.Json, at: Drif
   if (!Drift.isRecord(want) || !Drift.isRecord(have)) return
   const before = into.fields.size
   for (const union of shape.unions ?? []) exclude(union, want, have, at, into)
-  // All of them: without an `externalName`, the API server would refuse its type.
-  if (into.fields.size > before) for (const name in want) add(want[name], have[name], within(at, name), into)
+  if (into.fields.size > before) fill(want, have, at, into)
   for (const [name, inner] of Object.entries(shape.fields ?? {})) {
     const [wanted, stored] = [want[name], have[name]]
     if (wanted === undefined || stored === undefined) continue
@@ -123,16 +202,13 @@ const excludeKeys = (
   at: Drift.ForeignField,
   into: Found
 ): void => {
-  const [wanted, stored, rival] = [want[one], have[one], have[other]]
+  const [wanted, rival] = [want[one], have[other]]
   if (!Drift.isRecord(wanted) || !Drift.isRecord(rival)) return
   const intended = want[other]
   const isOwn = (key: string) => Drift.isRecord(intended) && Object.hasOwn(intended, key)
   const keys = Object.keys(wanted).filter((key) => Object.hasOwn(rival, key) && !isOwn(key))
   if (keys.length === 0) return
   for (const key of keys) note(within(at, other), key, into)
-  if (Drift.isRecord(stored)) {
-    for (const key of keys) add(wanted[key], stored[key], within(within(at, one), key), into)
-  }
 }
 
 const isSet = (value: Drift.Json | undefined): boolean => value !== undefined && value !== null
@@ -140,14 +216,4 @@ const isSet = (value: Drift.Json | undefined): boolean => value !== undefined &&
 const note = (at: Drift.ForeignField, name: string, { fields }: Found): void => {
   const { path, pointer } = within(at, name)
   fields.set(pointer, path)
-}
-
-/** The apply that follows sets the rest: fields within structs and lists that are there already. */
-const add = (
-  want: Drift.Json | undefined,
-  have: Drift.Json | undefined,
-  { pointer }: Drift.ForeignField,
-  { added }: Found
-): void => {
-  if (want !== undefined && want !== have && (have === undefined || typeof have !== "object")) added.set(pointer, want)
 }
