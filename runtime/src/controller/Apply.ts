@@ -371,7 +371,10 @@ const isWithin = (pointer: string, field: string): boolean =>
       .replaceAll("/", ".")
   )
 
-/** Changes parts of a child. Fails with Conflict if the child has changed since it was read. */
+/**
+ * Changes parts of a child. Fails with Conflict if the child has changed since it was read. A new status does not count: during a rollout,
+ * each attempt might meet one. A kind without generations has no controller that writes a status often.
+ */
 const applyCorrection = <A extends KubernetesObject>(
   kind: Resource.Resource<A, never>,
   child: A,
@@ -380,12 +383,19 @@ const applyCorrection = <A extends KubernetesObject>(
   Client.patch(
     kind,
     { name: child.metadata.name, namespace: child.metadata.namespace },
-    Patch.json([
-      { op: "replace", path: "/metadata/resourceVersion", value: child.metadata.resourceVersion },
-      ...operations
-    ]),
+    Patch.json([...unchanged(child), ...operations]),
     { before: child.metadata.resourceVersion }
   ).pipe(Patch.guarded)
+
+const unchanged = ({
+  metadata: { generation, resourceVersion, uid }
+}: KubernetesObject): ReadonlyArray<Patch.Operation> =>
+  generation === undefined
+    ? [{ op: "replace", path: "/metadata/resourceVersion", value: resourceVersion }]
+    : [
+        { op: "test", path: "/metadata/uid", value: uid },
+        { op: "test", path: "/metadata/generation", value: generation }
+      ]
 
 /** A resourceVersion that no object has: 1 is the revision of an empty etcd. The API server compares it with an existing object. */
 const absent = "1"
