@@ -39,7 +39,7 @@ const mostCauses = 16
 export const named = (intent: Drift.Json, object: Drift.Json, causes: ReadonlyArray<Cause>): Siblings => {
   const found: Found = { fields: new Map(), added: new Map() }
   for (const { field, message } of causes.slice(0, mostCauses)) {
-    follow(field.match(/[^.[\]]+/g) ?? [], message.toLowerCase(), intent, object, root, found)
+    follow(field.match(/[^.[\]]+/g) ?? [], wordsOf(message), intent, object, root, found)
   }
   return summary(found)
 }
@@ -60,7 +60,7 @@ const summary = ({ added, fields }: Found): Siblings =>
 /** Follows the field of a cause, such as `spec.containers[0].resources.requests`, into both objects. */
 const follow = (
   [step, ...others]: ReadonlyArray<string>,
-  message: string,
+  message: ReadonlySet<string>,
   want: Drift.Json,
   have: Drift.Json,
   at: Drift.ForeignField,
@@ -100,8 +100,10 @@ const hasName = (item: Drift.Json, other: Drift.Json | undefined): boolean =>
   Drift.isRecord(item) && Drift.isRecord(other) && item.name !== undefined && item.name === other.name
 
 /** The stored fields that are not intended, and that the message names. */
-const neighbours = (want: Drift.Fields, have: Drift.Fields, message: string): ReadonlyArray<string> =>
-  Object.keys(have).filter((name) => !isSet(own(want, name)) && message.includes(name.toLowerCase()))
+const neighbours = (want: Drift.Fields, have: Drift.Fields, message: ReadonlySet<string>): ReadonlyArray<string> =>
+  Object.keys(have).filter((name) => !isSet(own(want, name)) && message.has(name.toLowerCase()))
+
+const wordsOf = (message: string): ReadonlySet<string> => new Set(message.toLowerCase().split(/[^a-z0-9]+/))
 
 /** Adds the intended fields of a struct: with some of them, the API server might refuse the step. */
 const fill = (want: Drift.Fields, have: Drift.Fields, at: Drift.ForeignField, into: Found): void => {
