@@ -6,7 +6,7 @@ import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Patch from "../client/Patch.ts"
-import { ConfigMap } from "../resource/BuiltIn.ts"
+import { ConfigMap, Deployment } from "../resource/BuiltIn.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
@@ -696,6 +696,24 @@ describe("A stored value that differs from the sent one", () => {
       }),
     altering(() => ({ b: "webhook" }))
   )
+
+  it("is not reported for a null, which the API server replaces by a default", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.put(Widget, widget("a"))
+      yield* run({
+        owns: [Deployment],
+        ...counted((_, owner) => {
+          const labels = { app: "a" }
+          const containers = [{ name: "a", image: "a", resources: null }]
+          const template = { metadata: { labels }, spec: { containers, securityContext: null } }
+          const desired = { metadata: { name: "a" }, spec: { selector: { matchLabels: labels }, template } }
+          return Effect.as(Owned.apply(owner, Deployment, desired as never), Result.done)
+        })
+      })
+      expect(server.get(Deployment, "a")?.spec?.template.spec?.securityContext).toEqual({})
+      expect(yield* warnings(server)).toEqual([])
+    }))
 
   let isAltering = false
   it(

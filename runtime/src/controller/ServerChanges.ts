@@ -69,8 +69,9 @@ export const record = (
             EventRecorder.record({ regarding: owner, type: "Warning", reason: "FieldDropped", note: line })
           )
         : Effect.void
+    // The API server stores a default for `null`, as for an absent field.
     const fields = answer
-      .filter(({ have, want }) => have !== undefined && !Equivalence.isSame(want, have))
+      .filter(({ have, want }) => want !== null && have !== undefined && !Equivalence.isSame(want, have))
       .map(({ path }) => path)
     // It holds for every object of the kind.
     const isNews = fields.length > 0 && memory.isNews(`altered ${kind.kind} ${fields.join()}`)

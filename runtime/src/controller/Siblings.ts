@@ -110,7 +110,12 @@ const fill = (want: Drift.Fields, have: Drift.Fields, at: Drift.ForeignField, in
   for (const name of Object.keys(want)) {
     const [wanted, stored] = [want[name], own(have, name)]
     if (Drift.isRecord(wanted) && Drift.isRecord(stored)) fill(wanted, stored, within(at, name), into)
-    else if (wanted !== undefined && wanted !== stored && (stored === undefined || typeof stored !== "object")) {
+    else if (
+      wanted !== undefined &&
+      wanted !== null &&
+      wanted !== stored &&
+      (stored === undefined || typeof stored !== "object")
+    ) {
       into.added.set(within(at, name).pointer, wanted)
     }
   }
