@@ -1,5 +1,6 @@
 /** Translates the checks of Effect's schemas to bounds that the API server knows. */
 import type * as AST from "effect/SchemaAST"
+import * as Exact from "./Exact.ts"
 
 /** The type of the checked value in a CRD. */
 type Type = "string" | "integer" | "number" | "boolean" | "object" | "array" | undefined
@@ -27,6 +28,7 @@ export const boundsOf = (check: AST.Check<unknown>, type: Type): object | undefi
     case "effect/schema/isInt":
       return { type: "integer" }
     case "effect/schema/isFinite":
+    case Exact.id:
       return {}
     case "effect/schema/isMinLength":
       return lengths(type, of("minLength"), undefined)

@@ -117,6 +117,27 @@ describe("The decoder of a custom resource", () => {
     expect(error.key).toBe("team/shop")
   })
 
+  test.each([9007199254740992, -9007199254740992, 9007199254740993n])(
+    "refuses the integer %p in a field that no schema declares, because it may be rounded",
+    (size) => {
+      const Free = CustomResource.make({
+        group: "example.com",
+        version: "v1",
+        kind: "Free",
+        spec: Schema.Struct({ values: Schema.optionalKey(Schema.Struct({}).pipe(Field.preserveUnknown)) })
+      })
+      const decode = (values: object) => Free.decode({ metadata: { name: "a" }, spec: { values } } as never)
+      expect(Result.isSuccess(decode({ list: [{ size: 9007199254740991, part: 0.5 }] }))).toBe(true)
+      const result = decode({ list: [{}, { size }] })
+      expect(Result.isFailure(result) ? result.failure.issues : []).toEqual([
+        {
+          field: "spec.values.list[1].size",
+          message: "an integer beyond 9007199254740991 cannot be copied exactly (write a smaller one)"
+        }
+      ])
+    }
+  )
+
   test("reports only some of thousands of long invalid values", () => {
     const ports = Array.from({ length: 5000 }, () => ({ port: "x".repeat(1000) }))
     const error = Result.getOrThrow(

@@ -15,6 +15,7 @@
 import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
 import * as SchemaGetter from "effect/SchemaGetter"
+import { isExact } from "./Exact.ts"
 
 /** A validation rule in CEL. `self` is its field, `oldSelf` the previous value (the rule then runs only on updates). */
 export interface Rule {
@@ -71,6 +72,12 @@ const annotate =
   (self) =>
     self.annotate({ [factsKey]: merged(factsOf(AST.resolve(self.ast)), facts) })
 
+/** The same for fields that no schema declares. */
+const unchecked =
+  (facts: Facts): Annotator =>
+  (self) =>
+    annotate(facts)(self.check(isExact))
+
 /**
  * A list whose items merge by these keys, so that several managers can own entries. Each key must be required or have a default.
  *
@@ -113,14 +120,15 @@ export const listAtomic: Annotator = annotate({ listType: "atomic" })
 export const mapAtomic: Annotator = annotate({ mapType: "atomic" })
 
 /**
- * The server and the decoding keep fields that the struct does not declare.
+ * The server and the decoding keep fields that the struct does not declare. The decoding fails at an integer beyond 9007199254740991,
+ * which it could not keep exactly.
  *
  * @example
  * ```ts
  * const values = Schema.Struct({}).pipe(Field.preserveUnknown)
  * ```
  */
-export const preserveUnknown: Annotator = annotate({ preserveUnknown: true })
+export const preserveUnknown: Annotator = unchecked({ preserveUnknown: true })
 
 /**
  * A whole Kubernetes object, such as a template: the server checks apiVersion, kind and metadata, and keeps the other fields.
@@ -130,7 +138,7 @@ export const preserveUnknown: Annotator = annotate({ preserveUnknown: true })
  * const template = Schema.Struct({}).pipe(Field.embeddedResource, Field.preserveUnknown)
  * ```
  */
-export const embeddedResource: Annotator = annotate({ embeddedResource: true, preserveUnknown: true })
+export const embeddedResource: Annotator = unchecked({ embeddedResource: true, preserveUnknown: true })
 
 /**
  * An OpenAPI format that the server checks, such as `ipv4`, `cidr`, `uri`, `date-time` or `int32`.
