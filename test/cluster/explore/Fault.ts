@@ -26,10 +26,11 @@ export type RefusedStatus = 409 | 429 | 500 | 403
  * The writes of other clients:
  * - `other field`: sets an annotation that the controller does not know.
  * - `same field`: sets another value in a field of the request.
+ * - `sibling`: sets fields that exclude fields of the request, such as a `hostPath` instead of an `emptyDir`.
  * - `deleted`: deletes the object.
  * - `taken`: creates an object of the same name, which belongs to another owner.
  */
-export type ForeignWrite = "other field" | "same field" | "deleted" | "taken"
+export type ForeignWrite = "other field" | "same field" | "sibling" | "deleted" | "taken"
 
 /** A point: the n-th request, or the n-th event of a watch, since the previous fault or the start of the step. */
 export type Point =
@@ -106,6 +107,7 @@ const sentence = (fault: Fault): string => {
       return {
         "other field": "another client first writes another field",
         "same field": "another client first writes the same field",
+        sibling: "another client first writes fields that exclude those of the request",
         deleted: "another client first deletes the object",
         taken: "another client first creates an object of that name"
       }[fault.how]

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { Broken } from "./Broken.ts"
 import type { ForeignWrite } from "./Fault.ts"
+import * as Rivals from "./Rivals.ts"
 import type { Sent } from "./Wire.ts"
 
 /** An object that another client wrote. */
@@ -70,6 +71,9 @@ export const isPossible = (how: ForeignWrite, { asked, body }: Sent, roots: Read
   const isRoot = roots.has(asked.collection)
   if (asked.verb === "delete") return false
   if (how === "same field") return body !== undefined && (!isRoot || asked.subresource === "status")
+  // The object has at least the fields of the request.
+  if (how === "sibling")
+    return asked.subresource === "" && Rivals.operations(asked, parsed(body), parsed(body)).length > 0
   return how !== "deleted" || !isRoot
 }
 
@@ -84,7 +88,7 @@ export const write = (
     const { send } = yield* Transport.Transport
     const [plain = ""] = path.split("?", 1)
     const object = asked.subresource === "" ? plain : plain.slice(0, -asked.subresource.length - 1)
-    const ask = (method: Request["method"], path: string, content?: Json.JsonObject, type = "application/json") =>
+    const ask = (method: Request["method"], path: string, content?: object, type = "application/json") =>
       send({
         method,
         path,
@@ -127,6 +131,18 @@ export const write = (
           }
         }
         return []
+      }
+      case "sibling": {
+        const before = yield* ask("GET", object)
+        const operations = Rivals.operations(asked, parsed(body), parsed(before.body))
+        if (operations.length === 0) return []
+        const answer = yield* ask(
+          "PATCH",
+          `${plain}?fieldManager=${manager}`,
+          operations,
+          "application/json-patch+json"
+        )
+        return answer.status === 200 ? written(object, answer.body) : []
       }
       case "deleted": {
         const answer = yield* ask("DELETE", object)

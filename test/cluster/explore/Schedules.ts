@@ -30,7 +30,7 @@ const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fa
     status === 201 && asked.subresource === ""
       ? ["taken"]
       : status === 200
-        ? ["other field", "same field", "deleted"]
+        ? ["other field", "same field", "sibling", "deleted"]
         : []
   const foreign = hows
     .filter((how) => Foreign.isPossible(how, sent, roots))
