@@ -11,7 +11,7 @@ import * as FieldManager from "../client/FieldManager.ts"
 import * as Patch from "../client/Patch.ts"
 import { infoOf } from "../client/Request.ts"
 import type * as EventRecorder from "../events/EventRecorder.ts"
-import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyOf, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Unions from "../resource/Unions.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
@@ -303,9 +303,20 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
     const send = ({ metadata }: A) => Client.apply(kind, aim, { force: true, before: metadata.resourceVersion })
     type Outcome = Effect.Effect<Answer<A>, Effect.Error<ReturnType<typeof send>>, Client.Client>
     /** The answer to a refusal because of foreign fields. */
-    const yielded = (current: A, expelled: Answer<A>["expelled"], error: Invalid): Outcome => {
-      const { fields, operations } = Siblings.named(Drift.json(intent), Drift.json(current), error.causes)
-      if (operations.length === 0) return Effect.fail(error)
+    const yielded = (current: A, expelled: Answer<A>["expelled"], error: Invalid, isRead = false): Outcome => {
+      // The unions of a cached child were tried before.
+      const shape = isRead ? Unions.of(kind) : undefined
+      const { fields, operations } = Siblings.refused(shape, Drift.json(intent), Drift.json(current), error.causes)
+      if (operations.length === 0) {
+        return isRead
+          ? Effect.fail(error)
+          : // Another manager may have changed the child since the cache saw it.
+            Effect.flatMap(Client.get(kind, keyOf(current)), (read) =>
+              read.metadata.resourceVersion === current.metadata.resourceVersion
+                ? Effect.fail(error)
+                : yielded(read, expelled, error, true)
+            )
+      }
       return Effect.flatMap(applyCorrection(kind, current, operations), send).pipe(
         Effect.map((child) => ({ child, expelled: [...expelled, ...fields] })),
         // The API server may refuse the intent for another reason, too.

@@ -6,6 +6,7 @@
  * the whole intent by server-side apply under the field manager of the controller. A JSON patch removes foreign fields.
  *
  * - Fields that the intent does not name stay: sidecars, foreign labels and restart annotations survive.
+ * - A field of another manager that excludes a field of the intent, such as another source of a volume, is removed by the same patch.
  * - Server-side apply removes a field that a newer version of the program no longer sets, because the hash changes.
  * - `apply` never changes an object of that name that the owner does not control, cached or not. It fails with {@link NotOwned}. A change
  *   of that object triggers a reconcile of the owner.

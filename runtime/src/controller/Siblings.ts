@@ -44,6 +44,17 @@ export const named = (intent: Drift.Json, object: Drift.Json, causes: ReadonlyAr
   return summary(found)
 }
 
+/** The siblings because of which the API server may have refused an apply. */
+export const refused = (
+  shape: Unions.Shape | undefined,
+  intent: Drift.Json,
+  object: Drift.Json,
+  causes: ReadonlyArray<Cause>
+): Siblings => {
+  const siblings = of(shape, intent, object)
+  return siblings.fields.length > 0 ? siblings : named(intent, object, causes)
+}
+
 const root: Drift.ForeignField = { path: "", pointer: "" }
 
 const summary = ({ added, fields }: Found): Siblings =>
