@@ -375,7 +375,7 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
  * the items of a list, so their places do not count.
  */
 const isWithin = (pointer: string, field: string): boolean =>
-  field.replaceAll(/\[[^\]]*\]/g, "").startsWith(
+  field.replaceAll(/\[[^[\]]*\]/g, "").startsWith(
     pointer
       .slice(1, pointer.lastIndexOf("/"))
       .replaceAll(/\/\d+(?=\/|$)/g, "")
