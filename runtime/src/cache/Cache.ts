@@ -159,6 +159,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const handles = new Map<string, Informer.Handle>()
   /** The informers of each kind, in all its versions and projections. */
   const byName = new Map<string, Array<Informer.Handle>>()
+  const handlesOf = (resource: Resource.Any) => byName.get(Resource.nameOf(resource)) ?? []
   const define = Index.registry()
   const partsOf = Transform.names()
   /** The kinds for which `list` has logged that it omitted objects. */
@@ -176,7 +177,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   )
 
   yield* client.onWrite((write) => {
-    for (const handle of byName.get(Resource.nameOf(write.resource)) ?? []) handle.written(write)
+    for (const handle of handlesOf(write.resource)) handle.written(write)
   })
 
   const informer = (resource: Resource.Any, settings: InformerOptions = {}) =>
@@ -206,8 +207,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         counted: metered.counted(Resource.nameOf(resource))
       })
       handles.set(identity, handle)
-      const name = Resource.nameOf(resource)
-      byName.set(name, [...(byName.get(name) ?? []), handle])
+      byName.set(Resource.nameOf(resource), [...handlesOf(resource), handle])
       return Effect.as(Queue.offer(declared, handle), handle.informer)
     })
 
@@ -219,9 +219,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   // On its own, because a function with closures allocates at each call.
   const storesOf = (resource: Resource.Any, index: string): ReadonlyArray<Store> => {
     const identity = Resource.identityOf(resource)
-    const informers = Array.from(handles.values(), ({ informer }) => informer).filter(
-      (informer) => Resource.identityOf(informer.resource) === identity
-    )
+    const all = handlesOf(resource).map(({ informer }) => informer)
+    const informers = all.filter((informer) => Resource.identityOf(informer.resource) === identity)
     if (informers.length === 0) throw ofKind(resource)
     const able = informers.filter(({ store }) => index === "" || store.hasIndex(index))
     // If no informer has the index, the store reports that.
