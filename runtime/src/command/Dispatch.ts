@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
 import * as FairScheduler from "../manager/FairScheduler.ts"
+import * as Text from "../resource/Text.ts"
 import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
 import * as Verdict from "./Verdict.ts"
@@ -68,7 +69,7 @@ export const run = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unknown, F
     disableErrorReporting: true,
     teardown: (exit, onExit) => {
       const { code, line } = Verdict.of(exit, isUntilSignal ? undefined : Verdict.interrupted(signal()))
-      if (line !== undefined) process.stderr.write(`${named.name}: ${line}\n`)
+      if (line !== undefined) process.stderr.write(`${named.name}: ${Text.printable(line)}\n`)
       onExit(code)
     }
   })

@@ -1,6 +1,7 @@
 /** The output of a verb. A failed write is an error, because an exit code of 0 without the output would mislead. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Text from "../resource/Text.ts"
 
 /** The output was not written in full. The message is one line. */
 export class NotWritten extends Data.TaggedError("NotWritten")<{ readonly message: string }> {}
@@ -19,13 +20,16 @@ const reasonOf = (error: unknown): string => {
   return /^[A-Z]+: ([^,]+)/.exec(message)?.[1] ?? message
 }
 
-/** Prints a text and a line break. `Bun.write` writes the start of a long text twice into a slow pipe, so this uses the stream. */
+/**
+ * Prints a text and a line break, with control characters escaped as in JSON, because the text may be a stranger's and the reader a
+ * terminal. `Bun.write` writes the start of a long text twice into a slow pipe, so this uses the stream.
+ */
 export const print = (text: string): Effect.Effect<void, NotWritten | NotRead> =>
   Effect.callback<void, NotWritten | NotRead>((resume) => {
     const { stdout } = process
     const failed = (error: unknown): void => resume(failureOf(error))
     stdout.once("error", failed)
-    stdout.write(`${text}\n`, (error) => {
+    stdout.write(`${Text.printable(text)}\n`, (error) => {
       // The stream also emits the error, later.
       if (error != null) return failed(error)
       stdout.off("error", failed)

@@ -96,7 +96,7 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
           return yield* new Verb.UsageError({ message: "--save and --break need a trace or --recording" })
         }
         if (word === undefined && recording === undefined) {
-          return yield* Output.print(Text.printable(yield* Asking.text(name, settings, path, { output })))
+          return yield* Output.print(yield* Asking.text(name, settings, path, { output }))
         }
         if (word !== undefined && recording !== undefined) {
           return yield* new Verb.UsageError({ message: "a trace and --recording: only one is possible" })

@@ -5,7 +5,6 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as KubeConfig from "../client/KubeConfig.ts"
-import * as Text from "../resource/Text.ts"
 import * as Asking from "./Asking.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
@@ -77,7 +76,7 @@ export const verb = (program: Verb.Named) =>
             answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
           )
         )
-        yield* Output.print(Text.printable(text))
+        yield* Output.print(text)
       })
   })
 
