@@ -4,10 +4,11 @@ import * as Budget from "./Budget.ts"
 import * as Transform from "./Transform.ts"
 
 type Container = NonNullable<Pod["spec"]>["containers"][number]
+type Volume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]
 type Status = NonNullable<Pod["status"]>
 type ContainerStatus = NonNullable<Status["containerStatuses"]>[number]
 
-/** More containers are too large for the cache. */
+/** More containers or volumes are too large for the cache. */
 const mostContainers = 200
 
 const part = <A, B>(list: ReadonlyArray<A>, of: (entry: A) => B): Array<B> => list.slice(0, mostContainers).map(of)
@@ -19,6 +20,23 @@ const containerPart = ({ image, name, readinessProbe, startupProbe }: Container)
   ...(startupProbe !== undefined && { startupProbe })
 })
 
+/** A volume of a PersistentVolumeClaim, or with a claim of its own. */
+const claimPart = ({ ephemeral, name, persistentVolumeClaim }: Volume): ReadonlyArray<Volume> =>
+  persistentVolumeClaim !== undefined
+    ? [{ name, persistentVolumeClaim }]
+    : ephemeral !== undefined
+      ? [{ name, ephemeral: {} }]
+      : []
+
+const specPart = ({ containers, nodeName, volumes = [] }: NonNullable<Pod["spec"]>): NonNullable<Pod["spec"]> => {
+  const claims = volumes.flatMap(claimPart)
+  return {
+    containers: part(containers, containerPart),
+    ...(nodeName !== undefined && { nodeName }),
+    ...(claims.length > 0 && { volumes: part(claims, (claim) => claim) })
+  }
+}
+
 const statusPart = ({
   containerID: _,
   imageID: __,
@@ -29,8 +47,8 @@ const statusPart = ({
 }: ContainerStatus) => status
 
 /**
- * Keeps how a pod does: its labels and owners, the images and the probes of its containers, and its status. Leaves out annotations,
- * variables, commands and volumes. Controllers of one program share the cache of pods, so they share this transform, too.
+ * Keeps how a pod does: its labels and owners, its node, its claims, the images and the probes of its containers, and its status. Leaves
+ * out annotations, variables, commands and other volumes. Controllers of one program share the cache of pods, so they share this transform, too.
  */
 export const progress: Transform.Transform = Transform.of(
   Pod,
@@ -40,7 +58,7 @@ export const progress: Transform.Transform = Transform.of(
       apiVersion: "v1",
       kind: Pod.kind,
       metadata: identity,
-      ...(spec !== undefined && { spec: { containers: part(spec.containers, containerPart) } }),
+      ...(spec !== undefined && { spec: specPart(spec) }),
       ...(status !== undefined && {
         status: {
           ...status,

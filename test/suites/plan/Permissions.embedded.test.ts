@@ -104,6 +104,7 @@ describe("A plan", () => {
           outcomes.push(`${verb} ${resource}: ${isNamed ? "unknown" : "the same"}`)
         }
         expect(outcomes.toSorted()).toEqual([
+          "get configmaps: the same",
           "get controllerrevisions: the same",
           "get customresourcedefinitions: the same",
           "get deployments: the same",
@@ -114,11 +115,13 @@ describe("A plan", () => {
           "get namespaces: the same",
           "get networkpolicies: the same",
           "get poddisruptionbudgets: the same",
+          "get secrets: the same",
           "get services: the same",
           "get webapps: the same",
           "list configmaps: unknown",
           "list controllerrevisions: unknown",
           "list deployments: unknown",
+          "list events: the same",
           "list horizontalpodautoscalers: unknown",
           "list httproutes: the same",
           "list ingresses: unknown",
