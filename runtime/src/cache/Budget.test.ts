@@ -59,7 +59,7 @@ describe("A cache", () => {
   const kept = (object: KubernetesObject | undefined) => JSON.stringify(object).length
   const tooLarge = `homeostat_cache_objects_too_large{kind="webapps.apps.kubedojo.io"}`
 
-  effect("keeps name and version of an object that is too large, and says so", () => {
+  effect("keeps name and version of an object that is too large, and logs that", () => {
     const registry = Metrics.make()
     const lines: Array<string> = []
     return withServer([], (server) =>

@@ -1,6 +1,6 @@
 /**
- * The memory that one object may take in a cache. Objects belong to other users, who choose their size. Of a larger object, the cache keeps
- * name and version, as of an object that no controller owns: `Cache.get` reads it from the API server, and `Cache.list` leaves it out.
+ * The memory that one object may take in a cache. Objects belong to other users, who choose their size. The cache keeps name and version
+ * of a larger object, as of an object that no controller owns: `Cache.get` reads it from the API server, and `Cache.list` leaves it out.
  */
 import * as Bounded from "../resource/Bounded.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"

@@ -80,8 +80,8 @@ export class Cache extends Context.Service<
      * {@link Undeclared} if the cache does not follow the kind or the namespace, and for a namespaced kind without a namespace. Before
      * the informer has synced, a missing object proves nothing.
      *
-     * If controllers own a kind and do not watch it, the cache holds only objects that one of them owns. Of an object that is too large,
-     * it holds only name and version. `get` reads any such object from the API server, which may fail.
+     * If controllers own a kind and do not watch it, the cache holds only objects that one of them owns. It holds only name and version
+     * of an object that is too large. `get` reads any such object from the API server, which may fail.
      */
     readonly get: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,

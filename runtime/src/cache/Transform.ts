@@ -15,7 +15,7 @@ export interface Transform {
   /** Gets a wire object without managedFields and returns what to store. Must keep name, namespace, UID and resourceVersion. */
   readonly apply: (object: KubernetesObject) => KubernetesObject
   /**
-   * The bytes that an object may take after `apply`, at most and by default 512 KiB. Of a larger object, the cache keeps name and version.
+   * The bytes that an object may take after `apply`, at most and by default 512 KiB. The cache keeps name and version of a larger object.
    * Set less for objects of other users, who choose their size.
    */
   readonly maxBytes?: number | undefined

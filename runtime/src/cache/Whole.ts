@@ -1,6 +1,6 @@
 /**
  * Whole objects of kinds of which the cache has only the metadata. Each object that a controller asks for is read once per version, however
- * many reconciles ask for it. Objects that nobody asks for cost nothing.
+ * many reconciles ask for it. An object that no reconcile asks for costs nothing.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ export interface Whole {
    * @param cached the metadata in the cache
    */
   readonly of: (resource: Resource.Any, key: ObjectKey, cached: KubernetesObject, keep: Keep) => Answer
-  /** The kind with metadata only: one value for each kind, by which the cache remembers its stores. */
+  /** The kind with metadata only: one value for each kind, by which the cache keeps its stores. */
   readonly metadataOf: (resource: Resource.Any) => Resource.Any
 }
 

@@ -21,8 +21,8 @@ const reasonOf = (error: unknown): string => {
 }
 
 /**
- * Prints a text and a line break, with control characters escaped as in JSON, because the text may be a stranger's and the reader a
- * terminal. `Bun.write` writes the start of a long text twice into a slow pipe, so this uses the stream.
+ * Prints a text and a line break. It escapes control characters as in JSON: the text may be of another user, and terminals obey them.
+ * `Bun.write` writes the start of a long text twice into a slow pipe, so this uses the stream.
  */
 export const print = (text: string): Effect.Effect<void, NotWritten | NotRead> =>
   Effect.callback<void, NotWritten | NotRead>((resume) => {

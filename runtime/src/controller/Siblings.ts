@@ -33,8 +33,8 @@ export const of = (shape: Unions.Shape | undefined, intent: Drift.Json, object: 
 const mostCauses = 16
 
 /**
- * The siblings that a refusal names: a field that the intent leaves out, such as `resources.requests` above the own limits, or a
- * neighbour of an own field that is in the message, such as `minReadySeconds` beside the own `progressDeadlineSeconds`.
+ * The siblings that a refusal names. One sort is a field that the intent leaves out, such as `resources.requests` above the own limits. The
+ * other is a neighbour of an own field, in the message: `minReadySeconds` beside the own `progressDeadlineSeconds`.
  */
 export const named = (intent: Drift.Json, object: Drift.Json, causes: ReadonlyArray<Cause>): Siblings => {
   const found: Found = { fields: new Map(), added: new Map() }

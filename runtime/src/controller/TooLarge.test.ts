@@ -10,7 +10,7 @@ const name = "example.com/clean"
 
 describe("An object that is too large for the cache", () => {
   effect(
-    "is not reconciled and says so, until it is smaller",
+    "is not reconciled and shows that in its conditions, until it is smaller",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         const { names, reconcile } = counted(() => Effect.succeed(Result.done))

@@ -24,7 +24,7 @@ export type Union =
 export interface Shape {
   readonly unions?: ReadonlyArray<Union> | undefined
   readonly fields?: { readonly [name: string]: Shape } | undefined
-  /** The field that tells the items of a list apart. Default `name`. */
+  /** The field that identifies an item of a list. Default `name`. */
   readonly key?: string | undefined
 }
 
@@ -205,7 +205,7 @@ const kinds: { readonly [name: string]: Shape } = {
 }
 
 /**
- * The unions of a kind; undefined if it has none, or is no built-in kind.
+ * The unions of a kind; undefined if it has none, or is not built in.
  *
  * @internal
  */

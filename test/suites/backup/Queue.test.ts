@@ -320,7 +320,7 @@ Virtual.test("A Backup does not start while a Job that is not yet in the cache u
 )
 
 Virtual.test(
-  "A maintenance that waits for its turn says so in the status and in its condition, until it starts",
+  "The status and the condition of a maintenance show that it waits for its turn, until it starts",
   (world) =>
     Effect.gen(function* () {
       yield* world.manage()

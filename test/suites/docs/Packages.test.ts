@@ -9,7 +9,7 @@ const files = Array.from(new Glob("**/*.md").scanSync(root)).filter((file) => !/
 /** A program that runs the code of a package, and its words. */
 const commands = /\b(?:npx|bunx|npm (?:exec|install|i)|(?:bun|pnpm|yarn) (?:add|x|dlx))\b([^\n`|;&)]*)/g
 
-/** Names of this project that nobody has registered: whoever registers one runs code on the machine of each reader. */
+/** The names of this project are not registered: a person who registers one runs code on the machine of each reader. */
 const unregistered = /(?:^|[\s=])(?:kubemem|homeostat|@homeostat\/[a-z]+)(?:@[^\s]*)?(?=\s|$)/
 
 /** Commands that fetch such a name. A path to a package file before the name makes it the program of that file. */

@@ -51,7 +51,7 @@ const worst: { readonly [what: string]: { readonly metadata?: object; readonly [
   }
 }
 
-/** What an object says about its owner. Anybody can write that. */
+/** The owner in the metadata of an object, which a tenant can write. */
 const claims = (kind: Resource.Any) => ({
   ownerReferences: [
     { apiVersion: Resource.apiVersionOf(kind), kind: kind.kind, name: "a", uid: "a", controller: true }

@@ -67,7 +67,7 @@ const bases: { readonly [name: string]: Fields } = {
 const alike: ReadonlyArray<string> = ["cronjobs.batch", "daemonsets.apps", "replicasets.apps", "statefulsets.apps"]
 
 /**
- * The kinds without a row: nobody can change the unions of an existing object, or each object is a kind, which the other tests would see.
+ * The kinds without a row: the unions of an existing object are immutable, or each object is a kind, which the other tests would see.
  */
 const left: ReadonlyArray<string> = [
   "pods",
