@@ -6,6 +6,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
+import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as BuiltIn from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
@@ -57,6 +58,8 @@ describe("The example runs in a reconcile:", () => {
         const controller = Controller.make("site", {
           for: Site,
           owns: [BuiltIn.ConfigMap, BuiltIn.Deployment],
+          // For `Cache.getWhole`.
+          watches: [Trigger.onMetadata(BuiltIn.ConfigMap, { map: () => [] })],
           access,
           reconcile: (site) =>
             Effect.as(
