@@ -159,10 +159,7 @@ await Pool.run(
       tools: lanes.tools.processes,
       real: lanes.real.processes
     },
-    // The lanes unit and embedded complement each other: one needs CPU time, and the other waits. A real control plane needs the CPU itself.
-    all:
-      Math.max(...asked.map((name) => lanes[name].processes)) +
-      (fast.every((name) => asked.includes(name)) && !wanted.includes("real") ? 1 : 0)
+    all: Math.max(...asked.map((name) => lanes[name].processes))
   },
   () => stopped
 )
