@@ -181,4 +181,9 @@ function* securityContext(field: string, context: JsonObject): Errors {
   if (context.privileged === true) {
     yield FieldError.invalid(field, context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
   }
+  const added = Json.list(Json.object(context.capabilities).add)
+  if (added.includes("CAP_SYS_ADMIN")) {
+    const message = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+    yield FieldError.invalid(field, context, message)
+  }
 }
