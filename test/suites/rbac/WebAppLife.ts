@@ -7,7 +7,9 @@ import {
   HorizontalPodAutoscaler,
   Ingress,
   Job,
+  LimitRange,
   NetworkPolicy,
+  Pod,
   PodDisruptionBudget,
   Secret,
   Service
@@ -81,6 +83,25 @@ const jobs = (scene: Scene.Scene) =>
     yield* Managed.eventually("no Job", found, ({ length }) => length === 0)
   })
 
+/** The API server refuses the pods of a Job. Its WebApp says why. */
+const podless = (scene: Scene.Scene) =>
+  Effect.gen(function* () {
+    const metadata = { namespace: scene.namespace, name: "podless" }
+    const image = "registry.test/web:1"
+    yield* Client.create(LimitRange, { metadata, spec: { limits: [{ type: "Container", min: { cpu: "10m" } }] } })
+    const pod = { metadata, spec: { containers: [{ name: "app", image }] } }
+    // The API server learns of the limit a moment later.
+    yield* Managed.eventually("the limit", Effect.flip(Client.create(Pod, pod, { dryRun: true })), () => true)
+    const spec = { image, replicas: 1, jobs: [{ name: "migrate", command: ["migrate"] }] }
+    yield* Client.create(WebApp, { metadata, spec })
+    yield* Managed.eventually(
+      "why the Job has no pod",
+      Scene.app(scene, "podless"),
+      (app) => Scene.condition(app, "JobsComplete")?.reason === "FailedCreate"
+    )
+    yield* Kubectl.run(scene, ["delete", "webapp/podless", "limitrange/podless", "--wait=true", "--timeout=60s"])
+  })
+
 /** The pods read a ConfigMap and a Secret. */
 const configured = (scene: Scene.Scene) =>
   Effect.gen(function* () {
@@ -138,6 +159,7 @@ export const life = (scene: Scene.Scene) =>
     yield* Kubectl.run(scene, ["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
     yield* companions(scene)
     yield* jobs(scene)
+    yield* podless(scene)
   })
 
 /** The WebApp gets an Ingress, then an HTTPRoute, and then neither. */
