@@ -7,10 +7,10 @@ import {
   HorizontalPodAutoscaler,
   Ingress,
   Job,
-  LimitRange,
   NetworkPolicy,
   Pod,
   PodDisruptionBudget,
+  ResourceQuota,
   Secret,
   Service
 } from "@homeostat/runtime/resource/BuiltIn"
@@ -88,10 +88,10 @@ const podless = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     const metadata = { namespace: scene.namespace, name: "podless" }
     const image = "registry.test/web:1"
-    yield* Client.create(LimitRange, { metadata, spec: { limits: [{ type: "Container", min: { cpu: "10m" } }] } })
+    yield* Client.create(ResourceQuota, { metadata, spec: { hard: { pods: "0" } } })
     const pod = { metadata, spec: { containers: [{ name: "app", image }] } }
-    // The API server learns of the limit a moment later.
-    yield* Managed.eventually("the limit", Effect.flip(Client.create(Pod, pod, { dryRun: true })), () => true)
+    // The API server learns of the quota a moment later.
+    yield* Managed.eventually("the quota", Effect.flip(Client.create(Pod, pod, { dryRun: true })), () => true)
     const spec = { image, replicas: 1, jobs: [{ name: "migrate", command: ["migrate"] }] }
     yield* Client.create(WebApp, { metadata, spec })
     yield* Managed.eventually(
@@ -99,7 +99,7 @@ const podless = (scene: Scene.Scene) =>
       Scene.app(scene, "podless"),
       (app) => Scene.condition(app, "JobsComplete")?.reason === "FailedCreate"
     )
-    yield* Kubectl.run(scene, ["delete", "webapp/podless", "limitrange/podless", "--wait=true", "--timeout=60s"])
+    yield* Kubectl.run(scene, ["delete", "webapp/podless", "resourcequota/podless", "--wait=true", "--timeout=60s"])
   })
 
 /** The pods read a ConfigMap and a Secret. */
