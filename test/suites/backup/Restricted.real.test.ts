@@ -79,10 +79,10 @@ describe("In a namespace with restricted pods,", () => {
       const jobs = [...new Map(seen().map((job) => [job.metadata.name, job])).values()]
       const does = jobs.map(({ spec }) => spec?.template.spec?.containers[0]?.args?.join(" "))
       expect(does).toEqual([
-        expect.stringContaining("preflight backup"),
-        expect.stringContaining("preflight forget"),
-        "preflight restore",
-        "preflight delete"
+        expect.stringContaining("protocol-2 preflight backup"),
+        expect.stringContaining("protocol-2 preflight forget"),
+        "protocol-2 preflight restore",
+        "protocol-2 preflight delete"
       ])
       for (const job of jobs) {
         expect([job.metadata.name, yield* warnings(scene, job)]).toEqual([
