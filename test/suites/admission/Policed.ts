@@ -320,6 +320,9 @@ const labelsBefore = policed(
 const rulesOf = (about: string, resources: JsonObject, ...steps: ReadonlyArray<Step>): Dialogue =>
   policed(`rules: ${about}`, { matchConstraints: resources, ...never }, {}, ...steps)
 
+/** The policy denies objects without a namespace everywhere, such as the IP addresses of the Services of other dialogues. */
+const alone = (dialogue: Dialogue): Dialogue => ({ ...dialogue, alone: true })
+
 const autoscaler: JsonObject = {
   apiVersion: "autoscaling/v2",
   kind: "HorizontalPodAutoscaler",
@@ -362,16 +365,22 @@ const rules: ReadonlyArray<Dialogue> = [
       }
     }
   ),
-  rulesOf("everything", constraints([rule(["*/*"])]), config("a"), post(deployments, deployment), {
-    method: "DELETE",
-    path: `${deployments}/none`
-  }),
-  rulesOf("resources without subresources", constraints([rule(["*"])]), config("a"), post(deployments, deployment)),
-  rulesOf(
-    "exclusions",
-    constraints([rule(["*"])], { excludeResourceRules: [rule(["deployments"], { apiGroups: ["apps"] })] }),
-    config("a"),
-    post(deployments, deployment)
+  alone(
+    rulesOf("everything", constraints([rule(["*/*"])]), config("a"), post(deployments, deployment), {
+      method: "DELETE",
+      path: `${deployments}/none`
+    })
+  ),
+  alone(
+    rulesOf("resources without subresources", constraints([rule(["*"])]), config("a"), post(deployments, deployment))
+  ),
+  alone(
+    rulesOf(
+      "exclusions",
+      constraints([rule(["*"])], { excludeResourceRules: [rule(["deployments"], { apiGroups: ["apps"] })] }),
+      config("a"),
+      post(deployments, deployment)
+    )
   ),
   rulesOf("names", constraints([rule(["configmaps"], { resourceNames: ["a", "b"] })]), config("a"), config("c")),
   rulesOf(
