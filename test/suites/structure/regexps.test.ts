@@ -154,10 +154,10 @@ const timeOf = (regexp: RegExp, text: string, most: number): number => {
 
 /** Lengths of texts, their limits in milliseconds, and the count of the slowest texts for the next length. */
 const steps = [
-  [400, 1, 60],
-  [4_000, 2, 8],
-  [60_000, 10, 1],
-  [1_000_000, 50, 0]
+  [400, 4, 60],
+  [4_000, 8, 8],
+  [60_000, 40, 1],
+  [1_000_000, 200, 0]
 ] as const
 
 /** The factor of a slow machine, for which a linear expression takes more than 2 ms for 1 MB. */
@@ -191,7 +191,7 @@ const found = all
   .flatMap(({ file, text }) => regexpsIn(file, text))
 
 describe("The regular expressions of the product", () => {
-  test("take less than 50 ms for the worst text of 1 MB", () => {
+  test("take less than 200 ms for the worst text of 1 MB", () => {
     expect(found.length).toBeGreaterThan(100)
     const slow = found.flatMap((one) => {
       const text = slowOf(one)
