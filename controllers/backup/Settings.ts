@@ -158,7 +158,7 @@ export const variables = {
     "How long the container of a mover may take to start before the run fails",
     "10m"
   ),
-  retryPeriod: duration("HOMEOSTAT_BACKUP_RETRY_PERIOD", "How often to check again for a missing prerequisite", "30s"),
+  retryPeriod: duration("HOMEOSTAT_BACKUP_RETRY_PERIOD", "How often to look for a missing prerequisite", "30s"),
   preflightTimeout: duration(
     "HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT",
     "How long a mover waits for the first answer of a repository, for each attempt",

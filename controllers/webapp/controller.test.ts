@@ -29,6 +29,21 @@ import { WebApp } from "./WebApp.ts"
 const manager = Manager.launch([controller])
 const test = Harness.make({ crds: [Crd.of(WebApp)], manager })
 
+/** Declares tests whose manager calls `note` with each request. */
+const noting = (note: (request: Request) => void) => {
+  const noted = Effect.map(Transport.Transport, (next) => ({
+    ...next,
+    send: (request: Request) => {
+      note(request)
+      return next.send(request)
+    }
+  }))
+  return Harness.make({
+    crds: [Crd.of(WebApp)],
+    manager: Effect.provide(manager, Layer.effect(Transport.Transport, noted))
+  })
+}
+
 const key = { namespace: "default", name: "shop" }
 
 const replicas = Effect.map(Client.get(Deployment, key), ({ spec }) => spec?.replicas)
@@ -184,17 +199,9 @@ describe("A WebApp whose podTemplate does not match the schema of a pod", () => 
 
 describe("A WebApp whose podTemplate has a readiness probe", () => {
   const writes: Array<string> = []
-  const noting = Layer.effect(
-    Transport.Transport,
-    Effect.map(Transport.Transport, (next) => ({
-      ...next,
-      send: (request: Request) => {
-        if (request.method !== "GET") writes.push(`${request.method} ${request.path.replace(/\?.*/, "")}`)
-        return next.send(request)
-      }
-    }))
-  )
-  const noted = Harness.make({ crds: [Crd.of(WebApp)], manager: Effect.provide(manager, noting) })
+  const noted = noting(({ method, path }) => {
+    if (method !== "GET") writes.push(`${method} ${path.replace(/\?.*/, "")}`)
+  })
 
   noted("sends no request in a reconcile without a change", () =>
     Effect.gen(function* () {
@@ -213,18 +220,9 @@ describe("A WebApp whose podTemplate has a readiness probe", () => {
 
 describe("ConfigMaps", () => {
   const reads: Array<string> = []
-  const noting = Layer.effect(
-    Transport.Transport,
-    Effect.map(Transport.Transport, (next) => ({
-      ...next,
-      send: (request: Request) => {
-        if (request.method === "GET" && request.name !== undefined && request.path.includes("/configmaps/"))
-          reads.push(request.name)
-        return next.send(request)
-      }
-    }))
-  )
-  const noted = Harness.make({ crds: [Crd.of(WebApp)], manager: Effect.provide(manager, noting) })
+  const noted = noting(({ method, name, path }) => {
+    if (method === "GET" && name !== undefined && path.includes("/configmaps/")) reads.push(name)
+  })
   const hashes = Effect.map(Client.list(Deployment, { namespace: key.namespace }), ({ items }) =>
     items.map(({ spec }) => spec?.template.metadata?.annotations?.["apps.kubedojo.io/config-hash"])
   )

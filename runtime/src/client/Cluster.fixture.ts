@@ -125,8 +125,8 @@ export const make = (
       },
       loosen: (kind) => {
         declare(kind)
-        const any = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
-        const openAPIV3Schema = { type: "object", properties: { spec: any, status: any } }
+        const unchecked = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
+        const openAPIV3Schema = { type: "object", properties: { spec: unchecked, status: unchecked } }
         const versions = Crd.of(kind).spec.versions.map((version) => ({ ...version, schema: { openAPIV3Schema } }))
         cluster.change(CustomResourceDefinition, Resource.nameOf(kind), { spec: { versions } })
       }

@@ -82,7 +82,7 @@ const bindAddress = (
 ): Flag.Flag<BindAddress.BindAddress | undefined> =>
   Flag.parsed(name, {
     placeholder: "ADDRESS",
-    description: `The address that serves ${options.what}, or 0 for none (default :${options.port})`,
+    description: `Address of ${options.what}, or 0 for none (default :${options.port})`,
     parse: (text) => Result.map(BindAddress.parse(text), Option.getOrUndefined),
     otherwise: { hostname: undefined, port: options.port }
   })

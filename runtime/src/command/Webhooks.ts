@@ -56,11 +56,11 @@ export const flags = {
   }),
   webhookClientCa: Flag.text("webhook-client-ca", {
     placeholder: "FILE",
-    description: "The CAs of the API servers' client certificates, as PEM, reloaded on change (default no verification)"
+    description: "CAs of the API servers (default no verification)"
   }),
   webhookClientName: Flag.text("webhook-client-name", {
     placeholder: "NAME",
-    description: "The common name of the API servers' client certificates (default any name)"
+    description: "Common name of their certificates (default any name)"
   })
 } as const
 

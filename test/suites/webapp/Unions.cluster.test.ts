@@ -140,23 +140,22 @@ const changes: ReadonlyArray<{ readonly name: string; readonly kind: Kind; reado
 const specOf = (object: KubernetesObject): Drift.Json => Drift.json(object).spec ?? null
 
 /** The errors of attempts, without those that the next attempt solves: a status may conflict with that of another attempt. */
-const failed = ({ manager }: { readonly manager: Managed.Managed }) =>
+const failed = ({ manager }: { readonly manager: Managed.Managed }, from = 0) =>
   manager
     .attempts()
+    .slice(from)
     .flatMap(({ outcome }) => (outcome._tag === "Failed" ? [String(outcome.error)] : []))
-    // A cache that is behind leads to a Conflict, and the next attempt follows at once.
-    .filter((error) => !/^Conflict: PATCH /.test(error))
-
-/** A quiet machine needs a tenth of a second. */
-const patienceMillis = 10_000
+    .filter((error) => !/^Conflict: PATCH .*\/webapps\//.test(error))
 
 describe.concurrent("a child with another member of a union", () => {
   Scene.managed(
-    "is repaired within seconds, and the WebApp does not fail",
+    "is repaired within 2 seconds, and the WebApp does not fail",
     (scene) =>
       Effect.gen(function* () {
         yield* Scene.launch(scene, "shop", spec)
         yield* Scene.settled(scene, "shop")
+        // Before, the hand-over of the replicas to the autoscaler may conflict with a status of the Deployment.
+        const launched = scene.manager.attempts().length
         for (const { kind, name, patch } of changes) {
           const read = Effect.map(Client.get(kind, scene.key("shop")), specOf)
           const before = yield* read
@@ -164,10 +163,10 @@ describe.concurrent("a child with another member of a union", () => {
           expect([name, Drift.equal(changed, before)]).toEqual([name, false])
           const begun = yield* Clock.currentTimeMillis
           yield* Managed.eventually(name, read, (now) => Drift.equal(now, before))
-          expect([name, (yield* Clock.currentTimeMillis) - begun < patienceMillis]).toEqual([name, true])
+          expect([name, (yield* Clock.currentTimeMillis) - begun < 2000]).toEqual([name, true])
           yield* Scene.settled(scene, "shop")
         }
-        expect(failed(scene)).toEqual([])
+        expect(failed(scene, launched)).toEqual([])
       }),
     240_000
   )
