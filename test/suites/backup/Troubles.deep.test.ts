@@ -1,6 +1,7 @@
 /** Runs that do not end normally, and their results: long times, refused Jobs and lost results. Troubles.test.ts has the usual ones. */
 import { describe, expect } from "bun:test"
 import { Restore } from "@homeostat/backup/kinds/Restore"
+import * as Protocol from "@homeostat/backup/mover/Protocol"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Job, Pod, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
 import { Effect } from "effect"
@@ -105,7 +106,8 @@ describe("The status is valid", () => {
         added: 1,
         files: 1
       }))
-      const text = JSON.stringify({ reason: "Succeeded", message: "", snapshots: many }).slice(0, 4096)
+      const whole = { reason: "Succeeded", protocol: Protocol.number, message: "", snapshots: many }
+      const text = JSON.stringify(whole).slice(0, 4096)
       world.movers((mover) => {
         const message = ["x".repeat(4096), text, undefined][world.begun().length - 1]
         return mover.tag === "" ? undefined : { ends: { after: "1 minute", exitCode: 0, message } }
