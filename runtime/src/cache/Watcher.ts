@@ -77,6 +77,14 @@ export const run = (source: ListerWatcher, sink: Sink, isOptional?: () => boolea
 
     const failed = (error: ApiError): Reflector.Input => ({ _tag: "Failed", error })
 
+    // A generator keeps the value of its last `yield*`. This one ends, so it does not keep the objects of the page during the watch.
+    const listed = Effect.fnUntraced(function* (token: string | undefined) {
+      const askedAt = Time.monotonic(clock)
+      const page = yield* Effect.result(source.page({ limit: size, continue: token }))
+      size = sizeAfter(size, page._tag === "Failure" ? page.failure : undefined, Time.monotonic(clock) - askedAt)
+      return advance(page._tag === "Failure" ? failed(page.failure) : { _tag: "Listed", page: page.success })
+    })
+
     const connected = Effect.fnUntraced(function* (resourceVersion: string) {
       const opening = yield* Effect.result(source.watch({ resourceVersion }))
       if (opening._tag === "Failure") return advance(failed(opening.failure))
@@ -110,10 +118,7 @@ export const run = (source: ListerWatcher, sink: Sink, isOptional?: () => boolea
         yield* clock.sleep(Duration.millis(next.millis * (1 + (yield* Random.next) / 2)))
         next = advance({ _tag: "Elapsed" })
       } else if (next._tag === "Ask" && next.request._tag === "List") {
-        const askedAt = Time.monotonic(clock)
-        const page = yield* Effect.result(source.page({ limit: size, continue: next.request.continue }))
-        size = sizeAfter(size, page._tag === "Failure" ? page.failure : undefined, Time.monotonic(clock) - askedAt)
-        next = advance(page._tag === "Failure" ? failed(page.failure) : { _tag: "Listed", page: page.success })
+        next = yield* listed(next.request.continue)
       } else if (next._tag === "Ask" && next.request._tag === "Resume") {
         next = yield* connected(next.request.resourceVersion)
       } else return yield* Effect.die(new Error("a watch was to be read after it was closed"))
