@@ -100,3 +100,7 @@ export const run = (folder: string, ...words: ReadonlyArray<string>) => {
   const { exitCode, stderr, stdout } = Bun.spawnSync([process.execPath, ...words], { cwd: folder, stdin: "ignore" })
   return { exitCode, output: `${stdout}${stderr}` }
 }
+
+/** The examples of a form that need no real control plane. */
+export const tested = (form: Form): ReadonlyArray<Example> =>
+  all.filter((example) => example.form === form && !real.includes(example))

@@ -1,82 +1,17 @@
-/** Every public function has an `@example`, and each example of a reconcile runs. The lane deep compiles and runs all. */
-import { afterAll, describe, expect, test } from "bun:test"
+/** Every public function has an `@example`, and a sample of the examples of a reconcile runs. The lane deep compiles and runs all. */
+import { afterAll, expect, test } from "bun:test"
 import { rmSync } from "node:fs"
-import { join } from "node:path"
-import * as Client from "@homeostat/runtime/client/Client"
-import * as Access from "@homeostat/runtime/controller/Access"
-import * as Controller from "@homeostat/runtime/controller/Controller"
-import * as Result from "@homeostat/runtime/controller/Result"
-import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import * as Manager from "@homeostat/runtime/manager/Manager"
-import * as BuiltIn from "@homeostat/runtime/resource/BuiltIn"
-import * as Crd from "@homeostat/runtime/resource/Crd"
-import * as Harness from "@homeostat/testkit/Harness"
-import { effect } from "@homeostat/testkit/Test"
-import { Cause, Deferred, Effect, Exit } from "effect"
-import { TestClock } from "effect/testing"
 import { functions } from "../../../docs/generate/Api.ts"
+import * as Bodies from "./Bodies.ts"
 import * as Example from "./Example.ts"
-import { Site } from "./Site.ts"
 
 const folder = Example.write(Example.all)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const of = (form: Example.Form) =>
-  Example.all.filter((example) => example.form === form && !Example.real.includes(example))
 
 test("every function of the reference has an example", () => {
   expect(functions.length).toBeGreaterThan(100)
   expect(functions.filter(({ example }) => example === undefined).map(({ name }) => name)).toEqual([])
 })
 
-const access = [Access.of(BuiltIn.ConfigMap, ["create", "update", "patch", "delete", "deletecollection"])]
-
-const objects = Effect.gen(function* () {
-  const namespace = "default"
-  yield* Client.create(BuiltIn.ConfigMap, {
-    metadata: { namespace, name: "page", labels: { app: "shop" } },
-    data: { "index.html": "Hello" }
-  })
-  yield* Client.create(BuiltIn.Deployment, {
-    metadata: { namespace, name: "web" },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: { app: "web" } },
-      template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "app", image: "nginx:1.27" }] } }
-    }
-  })
-  yield* Client.create(Site, { metadata: { namespace, name: "shop" }, spec: { replicas: 2 } })
-})
-
-describe("The example runs in a reconcile:", () => {
-  for (const { file, name } of of("body")) {
-    effect(name, () =>
-      Effect.gen(function* () {
-        const { default: body } = yield* Effect.promise(() => import(join(folder, file)))
-        const exit = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
-        const controller = Controller.make("site", {
-          for: Site,
-          owns: [BuiltIn.ConfigMap, BuiltIn.Deployment],
-          // For `Cache.getWhole`.
-          watches: [Trigger.onMetadata(BuiltIn.ConfigMap, { map: () => [] })],
-          access,
-          reconcile: (site) =>
-            Effect.as(
-              Effect.flatMap(Effect.exit(body(site) as Effect.Effect<unknown>), (it) => Deferred.succeed(exit, it)),
-              Result.done
-            )
-        })
-        const options = { crds: [Crd.of(Site)], manager: Effect.void }
-        const ended = yield* Harness.run(options, ({ transport }) =>
-          Effect.gen(function* () {
-            yield* objects
-            yield* Effect.provide(Manager.launch([controller]), transport)
-            return yield* Effect.andThen(TestClock.adjust("10 seconds"), Deferred.await(exit))
-          })
-        )
-        expect(Exit.isSuccess(ended) ? "" : Cause.pretty(ended.cause)).toBe("")
-      })
-    )
-  }
-})
+Bodies.test(folder, 8)
