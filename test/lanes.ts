@@ -6,7 +6,7 @@
  * - embedded (`*.embedded.test.ts`, `*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. It needs only Bun.
  * - deep (`*.deep.test.ts`): long tests, such as whole explorations. It needs only Bun. The two lanes above have a sample of each.
  * - tools (`*.tools.test.ts`): with programs of the machine, such as git and bubblewrap (README.md lists them).
- * - real (`*.real.test.ts`, and `*.cluster.test.ts` again): on a real control plane, which `KUBEBUILDER_ASSETS`,
+ * - real (`*.real.test.ts`, and `*.cluster.test.ts` and `*.cluster.deep.test.ts` again): on a real control plane, which `KUBEBUILDER_ASSETS`,
  *   `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER` names.
  *
  * The default lanes are unit and embedded, and real if the environment configures a control plane. A requested lane that cannot run
@@ -43,7 +43,7 @@ const lanes = {
   embedded: { processes: 3, usual: 2, has: (file: string) => /\.(cluster|embedded)\.test\.ts$/.test(file) },
   deep: { processes: 2, usual: 20, has: (file: string) => file.endsWith(".deep.test.ts") },
   tools: { processes: 2, usual: 10, has: (file: string) => file.endsWith(".tools.test.ts") },
-  real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
+  real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|cluster\.deep|real)\.test\.ts$/.test(file) }
 }
 type Name = keyof typeof lanes
 const names = Object.keys(lanes) as ReadonlyArray<Name>

@@ -59,6 +59,8 @@ const defaults = ({ port, probes, termination }: WebApp["spec"], name: string): 
   const container: { -readonly [K in keyof Container]: Container[K] } = { name }
   if (probes?.readiness === undefined) container.readinessProbe = Probes.standard(port)
   container.securityContext = { allowPrivilegeEscalation: false }
+  // The status of a container that ended with an error then has the last lines of its log, and the condition quotes them.
+  container.terminationMessagePolicy = "FallbackToLogsOnError"
   if (termination?.drainSeconds === undefined) container.lifecycle = drain(5)
   return {
     spec: {

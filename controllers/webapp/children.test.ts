@@ -58,6 +58,7 @@ describe("the Deployment", () => {
       failureThreshold: 3
     },
     securityContext: { allowPrivilegeEscalation: false },
+    terminationMessagePolicy: "FallbackToLogsOnError",
     lifecycle: { preStop: { sleep: { seconds: 5 } } }
   }
   const pod = {

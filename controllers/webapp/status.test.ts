@@ -458,8 +458,10 @@ describe("trouble of pods", () => {
       }
     ]
   })
-  const terminated = (reason?: string) => ({
-    lastState: { terminated: { exitCode: 137, ...(reason !== undefined && { reason }) } }
+  const terminated = (reason?: string, message?: string) => ({
+    lastState: {
+      terminated: { exitCode: 137, ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) }
+    }
   })
   const troubles: ReadonlyArray<readonly [status: Pod["status"], reason: string | undefined, message?: string]> = [
     [waits("ErrImagePull"), "ImagePullFailed", "ErrImagePull"],
@@ -473,6 +475,22 @@ describe("trouble of pods", () => {
       "CrashLoopBackOff (exit code 137, OOMKilled)"
     ],
     [waits("CrashLoopBackOff", { name: "proxy" }), "CrashLoopBackOff", "container proxy: CrashLoopBackOff"],
+    [
+      waits("CrashLoopBackOff", terminated("Error", "starting\n\tFATAL: no DATABASE_URL\n")),
+      "CrashLoopBackOff",
+      "CrashLoopBackOff (exit code 137, Error): starting FATAL: no DATABASE_URL"
+    ],
+    [
+      waits("CrashLoopBackOff", terminated("Error", "\u001b[31m\u202eno\u0000")),
+      "CrashLoopBackOff",
+      "CrashLoopBackOff (exit code 137, Error): \\u001b[31m\\u202eno\\u0000"
+    ],
+    [waits("CrashLoopBackOff", terminated("Error", " \n")), "CrashLoopBackOff", "CrashLoopBackOff (exit code 137, Error)"],
+    [
+      waits("CrashLoopBackOff", terminated("Error", `${"long ".repeat(800)}😀${"x".repeat(255)}`)),
+      "CrashLoopBackOff",
+      `CrashLoopBackOff (exit code 137, Error): …\ufffd${"x".repeat(255)}`
+    ],
     [waits("ContainerCreating"), undefined],
     [{ conditions: [{ type: "PodScheduled", status: "False" }] }, "Unschedulable", "a pod finds no node"],
     [{ conditions: [{ type: "PodScheduled", status: "True" }] }, undefined],

@@ -9,6 +9,7 @@ import type {
   Service
 } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as Text from "@homeostat/runtime/resource/Text"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Config from "./Config.ts"
 import * as Deadline from "./Deadline.ts"
@@ -344,8 +345,20 @@ const waiting = ({ status }: Pod, container: string): Trouble | undefined =>
     const died = each.lastState?.terminated
     const exit =
       died === undefined ? "" : ` (exit code ${died.exitCode}${died.reason === undefined ? "" : `, ${died.reason}`})`
-    return { reason, message: `${prefix(each.name, container)}${waiting.message ?? waiting.reason}${exit}` }
+    const words = lastWords(died?.message)
+    return { reason, message: `${prefix(each.name, container)}${waiting.message ?? waiting.reason}${exit}${words}` }
   })
+
+/** The most characters of a condition's message that come from the log of a program. */
+const mostWords = 256
+
+/** The end of the termination message of a container as one line: `": Error: connect ECONNREFUSED"`. Empty without a message. */
+const lastWords = (message: string | undefined): string => {
+  const line = Text.printable((message ?? "").slice(-4 * mostWords).replaceAll(/\s+/g, " ")).trim()
+  if (line === "") return ""
+  // kube-apiserver replaces half a character, and the status would differ from the intended one forever.
+  return `: ${line.length <= mostWords ? line : `…${line.slice(-mostWords)}`}`.toWellFormed()
+}
 
 const prefix = (name: string, container: string): string => (name === container ? "" : `container ${name}: `)
 

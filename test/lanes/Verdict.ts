@@ -2,7 +2,7 @@
  * The verdict about the reports of a run. A batch with a failure runs again, with the same files in the same order.
  * The repeat shows whether a failure is flaky. A flaky test passes on the repeat. A test that the repeat does not run has failed.
  *
- * - In the lane unit, and in the lane deep without a cluster over HTTP (`*.embedded.deep.test.ts`), a flaky test has failed.
+ * - In the lane unit, and in the lane deep without a cluster over HTTP (`*.cluster.deep.test.ts`, `*.embedded.deep.test.ts`), a flaky test has failed.
  * - In the other lanes together, up to three flaky tests are tolerated. With a fourth, all of them have failed.
  */
 import type { Report, Test } from "./Batch.ts"
@@ -26,7 +26,7 @@ export const tolerated = 3
 
 /** Whether a flaky test of a file has failed. */
 const isStrict = (lane: string, { file }: Test): boolean =>
-  lane === "unit" || (lane === "deep" && !file.endsWith(".embedded.deep.test.ts"))
+  lane === "unit" || (lane === "deep" && !/\.(cluster|embedded)\.deep\.test\.ts$/.test(file))
 
 /** Returns the verdict about all runs. */
 export const of = (runs: ReadonlyArray<Run>): Verdict => {

@@ -11,6 +11,9 @@ type ContainerStatus = NonNullable<Status["containerStatuses"]>[number]
 /** More containers or volumes are too large for the cache. */
 const mostContainers = 200
 
+/** The characters at the end of the termination message of a container that has started again. */
+const mostWords = 1024
+
 const part = <A, B>(list: ReadonlyArray<A>, of: (entry: A) => B): Array<B> => list.slice(0, mostContainers).map(of)
 
 const containerPart = ({ image, name, readinessProbe, startupProbe }: Container): Container => ({
@@ -44,7 +47,13 @@ const statusPart = ({
   allocatedResources: ____,
   volumeMounts: _____,
   ...status
-}: ContainerStatus) => status
+}: ContainerStatus): ContainerStatus => {
+  const died = status.lastState?.terminated
+  // The whole message of a container that has ended stays, because it can be the result of a Job.
+  return died?.message === undefined || died.message.length <= mostWords
+    ? status
+    : { ...status, lastState: { terminated: { ...died, message: died.message.slice(-mostWords) } } }
+}
 
 /**
  * Keeps how a pod does: its labels and owners, its node, its claims, the images and the probes of its containers, and its status. Leaves

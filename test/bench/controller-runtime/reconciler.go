@@ -172,6 +172,7 @@ func (r *webAppReconciler) ensureDeployment(ctx context.Context, app *WebApp) (r
 							WithSuccessThreshold(probeSuccesses).
 							WithFailureThreshold(probeFailures)).
 						WithSecurityContext(coreac.SecurityContext().WithAllowPrivilegeEscalation(false)).
+						WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 						WithLifecycle(coreac.Lifecycle().
 							WithPreStop(coreac.LifecycleHandler().
 								WithSleep(coreac.SleepAction().WithSeconds(drainSeconds))))))))
@@ -256,6 +257,7 @@ func deploymentMatches(d *appsv1.Deployment, app *WebApp) bool {
 	}
 	c := &pod.Containers[i]
 	return c.Image == app.Spec.Image && probeMatches(c.ReadinessProbe, app.Spec.Port) &&
+		c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError &&
 		c.SecurityContext != nil && c.SecurityContext.AllowPrivilegeEscalation != nil && !*c.SecurityContext.AllowPrivilegeEscalation &&
 		c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep != nil &&
 		c.Lifecycle.PreStop.Sleep.Seconds == drainSeconds &&

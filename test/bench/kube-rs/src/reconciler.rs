@@ -37,6 +37,7 @@ use crate::{
 pub const MANAGER: &str = "webapp-controller";
 
 // What Homeostat sets in every Deployment.
+const MESSAGE_POLICY: &str = "FallbackToLogsOnError";
 const SECCOMP: &str = "RuntimeDefault";
 const GRACE_PERIOD: i64 = 30;
 const DRAIN_SECONDS: i64 = 5;
@@ -147,6 +148,7 @@ async fn ensure_deployment(app: &WebApp, namespace: &str, ctx: &Context) -> Resu
                             ..Default::default()
                         }]),
                         readiness_probe: Some(probe(app.spec.port)),
+                        termination_message_policy: Some(MESSAGE_POLICY.into()),
                         security_context: Some(SecurityContext {
                             allow_privilege_escalation: Some(false),
                             ..Default::default()
@@ -290,6 +292,7 @@ fn pod_matches(pod: &PodSpec, app: &WebApp) -> bool {
             let sleep = c.lifecycle.as_ref().and_then(|l| l.pre_stop.as_ref()).and_then(|h| h.sleep.as_ref());
             c.image.as_deref() == Some(app.spec.image.as_str())
                 && c.readiness_probe.as_ref() == Some(&probe(app.spec.port))
+                && c.termination_message_policy.as_deref() == Some(MESSAGE_POLICY)
                 && c.security_context.as_ref().is_some_and(|s| s.allow_privilege_escalation == Some(false))
                 && sleep.is_some_and(|s| s.seconds == DRAIN_SECONDS)
                 && c.ports.iter().flatten().any(|p| {
