@@ -485,7 +485,11 @@ describe("trouble of pods", () => {
       "CrashLoopBackOff",
       "CrashLoopBackOff (exit code 137, Error): \\u001b[31m\\u202eno\\u0000"
     ],
-    [waits("CrashLoopBackOff", terminated("Error", " \n")), "CrashLoopBackOff", "CrashLoopBackOff (exit code 137, Error)"],
+    [
+      waits("CrashLoopBackOff", terminated("Error", " \n")),
+      "CrashLoopBackOff",
+      "CrashLoopBackOff (exit code 137, Error)"
+    ],
     [
       waits("CrashLoopBackOff", terminated("Error", `${"long ".repeat(800)}😀${"x".repeat(255)}`)),
       "CrashLoopBackOff",

@@ -47,7 +47,7 @@ const statusPart = ({
   allocatedResources: ____,
   volumeMounts: _____,
   ...status
-}: ContainerStatus): ContainerStatus => {
+}: ContainerStatus) => {
   const died = status.lastState?.terminated
   // The whole message of a container that has ended stays, because it can be the result of a Job.
   return died?.message === undefined || died.message.length <= mostWords

@@ -1,4 +1,4 @@
-/** The fixture of Again.test.ts, in which the first test fails. */
+/** The fixture of Again.deep.test.ts, in which the first test fails. */
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Explore from "@homeostat/testkit/Explore"
 import { Effect } from "effect"
