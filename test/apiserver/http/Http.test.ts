@@ -166,7 +166,7 @@ describe("Http", () => {
       Effect.gen(function* () {
         const { port, url } = yield* Http.serve(yield* make(), { anonymous: user })
         for (const authorization of [undefined, "Basic eDp5", "Bearer", "Bearer  ", "secret"]) {
-          const headers: HeadersInit = authorization === undefined ? {} : { authorization }
+          const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
           const answer = yield* fetched(url + configMaps, { headers })
           expect([authorization, answer.status]).toEqual([authorization, status])
         }
