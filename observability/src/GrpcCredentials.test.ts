@@ -64,7 +64,7 @@ beforeAll(async () => {
     fetch: () => new Response()
   })
   stops.push(() => http.stop(true))
-  ports["http/protobuf"] = http.port
+  ports["http/protobuf"] = Number(http.url.port)
   ports.grpc = await grpc(certificate, key)
   ports.mutual = await grpc(certificate, key, authority.certificate)
 })

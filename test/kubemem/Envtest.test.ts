@@ -60,7 +60,9 @@ test("A wrong flag of the programs causes one line with the accepted values", ()
     "--x"
   )
   expect(missing.exitCode).toBe(1)
-  expect(missing.stderr).toStartWith("kube-apiserver: ignored flag: --x (kubemem supports anonymous-auth, authorization-mode, ")
+  expect(missing.stderr).toStartWith(
+    "kube-apiserver: ignored flag: --x (kubemem supports anonymous-auth, authorization-mode, "
+  )
   expect(missing.stderr).toContain("kubemem: cannot read /none: ENOENT")
 })
 

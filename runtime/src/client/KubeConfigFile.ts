@@ -74,7 +74,7 @@ const parse = (file: string, text: string): Effect.Effect<Parsed, KubeConfigErro
     // Loaded only if there is a file.
     const yaml = yield* Effect.promise(() => import("js-yaml"))
     const document = yield* Effect.try({
-      // Of a key that occurs twice, kubectl takes the last one too.
+      // kubectl too takes the last value of a key that occurs twice.
       try: (): unknown => yaml.loadAll(text, { json: true })[0] ?? {},
       catch: (error) => wrong(`kubeconfig ${file} is not YAML: ${firstLine(error)}`)
     })

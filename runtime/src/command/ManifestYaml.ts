@@ -1,6 +1,6 @@
 /**
- * The documents of a file, as kubectl reads them. Plain scalars follow YAML 1.1, except that numbers have no base 60. A document of a
- * stranger must not cost more than its length, so aliases are limited.
+ * The documents of a file, as kubectl reads them. Plain scalars follow YAML 1.1, except that numbers have no base 60. Aliases are limited,
+ * so that a document costs no more than its length.
  */
 import * as Result from "effect/Result"
 import type * as Yaml from "js-yaml"

@@ -12,7 +12,7 @@ import manifest from "../../../package.json" with { type: "json" }
 
 const root = join(import.meta.dir, "../../..")
 
-/** A cache of Bun whose executable for arm64 somebody has replaced. */
+/** A cache of Bun with another program in place of the executable for arm64. */
 const cache = mkdtempSync(join(tmpdir(), "homeostat-cache-"))
 const replaced = join(cache, `bun-linux-aarch64-v${Bun.version}`)
 writeFileSync(replaced, "another program")
