@@ -17,6 +17,12 @@ export class Unverified extends Data.TaggedError("Unverified")<{ readonly messag
 /** The name of a target in the names of Bun's packages and files. */
 export const nameOf = (target: Target.Target): string => `bun-${target.replace("arm64", "aarch64")}`
 
+const attempt = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, Unverified> =>
+  Effect.tryPromise({
+    try: run,
+    catch: (error) => new Unverified({ message: `${what}: ${error instanceof Error ? error.message : error}` })
+  })
+
 const output = async (command: ReadonlyArray<string>, cwd: string, more = {}): Promise<string> => {
   const child = Bun.spawn([...command], {
     cwd,
@@ -53,7 +59,7 @@ const download = (target: Target.Target, cache: string): Effect.Effect<void, Unv
 
 const compared = (target: Target.Target, file: string, remedy: string): Effect.Effect<string, Unverified> =>
   Effect.flatMap(
-    Effect.promise(() => Checksum.of(file)),
+    attempt(`Bun's executable for ${target} cannot be read`, () => Checksum.of(file)),
     (sum) =>
       sum === recorded.sha256[target]
         ? Effect.succeed(file)
@@ -78,7 +84,7 @@ export const of = (target: Target.Target, root: string): Effect.Effect<string, U
     if (target === (yield* Target.host)) {
       return yield* compared(target, process.execPath, `run npx --yes bun@${version} in its place`)
     }
-    const cache = yield* Effect.promise(() => output([process.execPath, "pm", "cache"], root))
+    const cache = yield* attempt("cannot find the cache of Bun", () => output([process.execPath, "pm", "cache"], root))
     const file = join(cache, `${nameOf(target)}-v${version}`)
     if (!(yield* Effect.promise(() => Bun.file(file).exists()))) yield* download(target, cache)
     return yield* compared(target, file, "delete the file, and build again")
