@@ -19,6 +19,7 @@ import { program } from "../controllers/main.ts"
 import * as Bill from "./build/Bill.ts"
 import * as Compilation from "./build/Compilation.ts"
 import * as Dist from "./build/Dist.ts"
+import * as Executable from "./build/Executable.ts"
 import * as Sources from "./build/Sources.ts"
 import * as Target from "./build/Target.ts"
 
@@ -55,18 +56,21 @@ const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} Mi
 
 const build = Effect.gen(function* () {
   const named = values.all ? Target.released : yield* Effect.forEach(values.target, Target.named)
-  const wanted =
+  const chosen =
     named.length === 0
       ? [{ name: Dist.own, target: yield* Target.host }]
       : named.map((target) => ({ name: Dist.nameOf(target), target }))
   const sources = yield* Sources.of(root, process.env.SOURCE_DATE_EPOCH)
+  const wanted = yield* Effect.forEach(chosen, ({ name, target }) =>
+    Effect.map(Executable.of(target, root), (executable) => ({ name, target, executable }))
+  )
   // `run` does not compile these schemas, so that it starts sooner.
   yield* Effect.forEach(Kinds.of(program), CustomResource.check, { discard: true })
   yield* Dist.prepare(outdir)
   let bill = ""
-  for (const { name, target } of wanted) {
-    const file = join(outdir, name)
-    const metafile = yield* Compilation.make({ root, entrypoint: "controllers/main.ts", sources, target, file })
+  for (const { executable, name, target } of wanted) {
+    const [entrypoint, file] = ["controllers/main.ts", join(outdir, name)]
+    const metafile = yield* Compilation.make({ root, entrypoint, executable, sources, target, file })
     // The same for every system.
     bill = yield* Bill.make(root, metafile, sources)
     yield* Console.log(`${relative(from, file)}  ${target}, ${mebibytes(Bun.file(file).size)}`)

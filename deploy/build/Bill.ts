@@ -1,6 +1,6 @@
 /**
  * The bill of materials of the program, as CycloneDX 1.6: the packages that the compiler took code from, their dependencies, and Bun
- * with its own libraries.
+ * with its executables and its own libraries. Checksums are those of the packages in `bun.lock`, and of the executables.
  */
 import { join } from "node:path"
 import * as Cdx from "@cyclonedx/cyclonedx-library"
@@ -9,7 +9,12 @@ import * as Effect from "effect/Effect"
 import { PackageURL } from "packageurl-js"
 import parseLicence from "spdx-expression-parse"
 import type { Metafile } from "./Compilation.ts"
+import * as Executable from "./Executable.ts"
+import recorded from "./executables.json" with { type: "json" }
+import * as Lock from "./Lock.ts"
+import * as Native from "./Native.ts"
 import type { Sources } from "./Sources.ts"
+import * as Target from "./Target.ts"
 
 /** A package is not as npm installs it. */
 export class NoPackage extends Data.TaggedError("NoPackage")<{ readonly folder: string }> {
@@ -46,47 +51,43 @@ export const packagesOf = ({ inputs, outputs }: Metafile): ReadonlyMap<string, R
   return packages
 }
 
-/** Entries of `process.versions` that are not libraries: standards, programs that Bun replaces, and parts of Bun. */
-const noLibraries = [
-  "bun",
-  "node",
-  "v8",
-  "uv",
-  "napi",
-  "modules",
-  "unicode",
-  "openssl",
-  "typescript",
-  "uwebsockets",
-  "usockets"
-]
+const property = (name: string, value: string) => new Cdx.Models.Property(`homeostat:${name}`, value)
 
-/** Bun and its linked libraries, by the versions and commits in `process.versions`. */
+/** Bun, with its executables, which the programs contain, and with the libraries in them. */
 const bun = (): Cdx.Models.Component => {
-  const library = ([name, version = ""]: readonly [string, string | undefined]) =>
-    new Cdx.Models.Component(Cdx.Enums.ComponentType.Library, name, { version, bomRef: `bun/${name}@${version}` })
+  const { version } = recorded
+  const executables = Target.all.map((target) => {
+    const name = Executable.nameOf(target)
+    return new Cdx.Models.Component(Cdx.Enums.ComponentType.File, name, {
+      version,
+      bomRef: `bun/${name}@${version}`,
+      purl: new PackageURL("npm", "@oven", name, version).toString(),
+      hashes: new Cdx.Models.HashDictionary([[Cdx.Enums.HashAlgorithm["SHA-256"], recorded.sha256[target]]]),
+      licenses: new Cdx.Models.LicenseRepository([new Cdx.Models.SpdxLicense("MIT")])
+    })
+  })
   return new Cdx.Models.Component(Cdx.Enums.ComponentType.Platform, "bun", {
-    version: Bun.version,
-    bomRef: `bun@${Bun.version}`,
-    purl: new PackageURL("github", "oven-sh", "bun", `bun-v${Bun.version}`).toString(),
-    // Its own; https://bun.com/docs/project/license names those of its parts.
+    version,
+    bomRef: `bun@${version}`,
+    purl: new PackageURL("github", "oven-sh", "bun", `bun-v${version}`).toString(),
     licenses: new Cdx.Models.LicenseRepository([new Cdx.Models.SpdxLicense("MIT")]),
-    properties: new Cdx.Models.PropertyRepository([new Cdx.Models.Property("homeostat:commit", Bun.revision)]),
-    components: new Cdx.Models.ComponentRepository(
-      Object.entries(process.versions)
-        .filter(([name]) => !noLibraries.includes(name))
-        .map(library)
-    )
+    properties: new Cdx.Models.PropertyRepository([property("commit", Bun.revision)]),
+    components: new Cdx.Models.ComponentRepository([...executables, ...Native.components()])
   })
 }
 
-const component = (root: string, folder: string, type: Cdx.Enums.ComponentType) =>
+const component = (root: string, folder: string, type: Cdx.Enums.ComponentType, lock: Lock.Lock) =>
   Effect.gen(function* () {
     const manifest: Manifest = yield* Effect.promise(() => Bun.file(join(root, folder, "package.json")).json())
     const made = builder.makeComponent(manifest, type)
     if (made?.version === undefined) return yield* new NoPackage({ folder })
     made.purl = new PackageURL("npm", made.group, made.name, made.version).toString()
     made.bomRef.value = made.purl
+    const name = `${made.group === undefined ? "" : `${made.group}/`}${made.name}@${made.version}`
+    const sum = lock.sums.get(name)
+    if (sum !== undefined) made.hashes.set(Cdx.Enums.HashAlgorithm["SHA-512"], sum)
+    const patch = lock.patches.get(name)
+    if (patch !== undefined) made.properties.add(property("patch", patch))
     return made
   })
 
@@ -94,10 +95,11 @@ const component = (root: string, folder: string, type: Cdx.Enums.ComponentType) 
 export const make = (root: string, metafile: Metafile, { commit, date }: Sources): Effect.Effect<string, NoPackage> =>
   Effect.gen(function* () {
     const packages = packagesOf(metafile)
+    const lock = yield* Lock.read(root)
     const components = new Map<string, Cdx.Models.Component>()
     for (const folder of packages.keys()) {
       const type = folder === "" ? Cdx.Enums.ComponentType.Application : Cdx.Enums.ComponentType.Library
-      components.set(folder, yield* component(root, folder, type))
+      components.set(folder, yield* component(root, folder, type, lock))
     }
     for (const [folder, needs] of packages) {
       for (const need of needs) {
@@ -110,7 +112,7 @@ export const make = (root: string, metafile: Metafile, { commit, date }: Sources
     const platform = bun()
     if (program !== undefined) {
       program.dependencies.add(platform.bomRef)
-      program.properties.add(new Cdx.Models.Property("homeostat:commit", commit))
+      program.properties.add(property("commit", commit))
       bill.metadata.component = program
     }
     if (date !== undefined) bill.metadata.timestamp = new Date(date)
@@ -118,5 +120,8 @@ export const make = (root: string, metafile: Metafile, { commit, date }: Sources
     bill.components.add(platform)
     for (const [folder, one] of components) if (folder !== "") bill.components.add(one)
     const serializer = new Cdx.Serialize.JsonSerializer(new Cdx.Serialize.JSON.Normalize.Factory(Cdx.Spec.Spec1dot6))
-    return `${serializer.serialize(bill, { sortLists: true, space: 2 })}\n`
+    const text = () => `${serializer.serialize(bill, { sortLists: true, space: 2 })}\n`
+    // The same bill has the same number.
+    bill.serialNumber = `urn:uuid:${Bun.randomUUIDv5(text(), "url")}`
+    return text()
   })

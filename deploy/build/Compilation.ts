@@ -22,6 +22,8 @@ export interface Options {
   readonly entrypoint: string
   readonly sources: Sources
   readonly target: Target
+  /** Bun's executable for the target. */
+  readonly executable: string
   /** Where the program is to be; its folder is there. */
   readonly file: string
 }
@@ -65,9 +67,10 @@ const messageOf = (error: unknown): string =>
       ? error.message
       : String(error)
 
-/** Compiles it. Another system's Bun comes from the npm registry, once; 36 MB. */
+/** Compiles it. */
 export const make = ({
   entrypoint,
+  executable,
   file,
   root,
   sources,
@@ -90,6 +93,7 @@ export const make = ({
             metafile: true,
             compile: {
               target: `bun-${target}`,
+              executablePath: executable,
               outfile: join(folder, inner),
               jitPolicy,
               bytecodeOrder: order,

@@ -3,6 +3,7 @@ import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Checksum from "./Checksum.ts"
 import * as Target from "./Target.ts"
 
 /** It can't be written to. */
@@ -37,12 +38,6 @@ export const prepare = (folder: string): Effect.Effect<void, NotWritable> =>
     for (const name of [own, ...Target.all.map(nameOf), bill, sums]) await rm(join(folder, name), { force: true })
   })
 
-const sumOf = async (file: string): Promise<string> => {
-  const hasher = new Bun.CryptoHasher("sha256")
-  for await (const bytes of Bun.file(file).stream()) hasher.update(bytes)
-  return hasher.digest("hex")
-}
-
 /** Writes the bill, and the checksums of that and of the programs, by their names. */
 export const finish = (
   folder: string,
@@ -52,7 +47,7 @@ export const finish = (
   written(folder, async () => {
     await Bun.write(join(folder, bill), text)
     const lines = await Promise.all(
-      [...programs, bill].map(async (name) => `${await sumOf(join(folder, name))}  ${name}\n`)
+      [...programs, bill].map(async (name) => `${await Checksum.of(join(folder, name))}  ${name}\n`)
     )
     await Bun.write(join(folder, sums), lines.join(""))
   })

@@ -71,9 +71,19 @@ const isolation = (containers: string) => ({
   variables: {
     unconfined: `${named("pod", `has(variables.pod.securityContext) && (${unconfined("variables.pod.securityContext")} || ${isSet("variables.pod.securityContext", "sysctls", "[]")})`)} + ${containers}.filter(c, has(c.securityContext) && (${unconfined("c.securityContext")} || ${isSet("c.securityContext", "procMount", "'Default'")})).map(c, c.name) + (has(object.spec.template.metadata) ? ${orElse("object.spec.template.metadata", "annotations", "{}")} : {}).filter(a, a.startsWith('container.apparmor.security.beta.kubernetes.io/'))`,
     hostPorts: `${containers}.filter(c, ${orElse("c", "ports", "[]")}.exists(p, ${isSet("p", "hostPort", "0")})).map(c, c.name)`,
-    connecting: `${containers}.filter(c, ${probes} || has(c.lifecycle) && (${hooks})).map(c, c.name)`
+    connecting: `${containers}.filter(c, ${probes} || has(c.lifecycle) && (${hooks})).map(c, c.name)`,
+    placed: named("nodeName", isSet("variables.pod", "nodeName", "''")),
+    priority: orElse("variables.pod", "priorityClassName", "''")
   },
   validations: [
+    none("placed", "field of the pod template forbidden", "must not be set"),
+    // Such a pod evicts pods of others.
+    validation(
+      "!variables.priority.startsWith('system-')",
+      "priorityClassName forbidden",
+      "variables.priority",
+      "must not begin with system-"
+    ),
     none("unconfined", "security context forbidden", "must meet the baseline of Pod Security, without sysctls"),
     none("hostPorts", "hostPort forbidden: container", "must not be set"),
     none("connecting", "host of a probe or hook forbidden: container", "must not be set")
@@ -244,20 +254,33 @@ const movers: Rules = {
   ]
 }
 
+/** The types of volumes that the level restricted of Pod Security allows. Others lead to the node or to servers on the network. */
+const volumeTypes = [
+  ...["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected"],
+  "secret"
+]
+
+/** Fields with which the claim of a generic ephemeral volume has the data of another claim. */
+const sources = ["dataSource", "dataSourceRef", "selector", "volumeName"]
+  .map((field) => `has(v.ephemeral.volumeClaimTemplate.spec.${field})`)
+  .join(" || ")
+
 /** The variables and validations of the pods of a WebApp and of its Jobs. */
 const isolated = isolation("variables.containers")
 const pods = {
   variables: {
     pod: "object.spec.template.spec",
     fields: `${hostNamespaces} + ${named("serviceAccountName", `!(${orElse("variables.pod", "serviceAccountName", "''")} in ['', 'default'])`)}`,
-    volumes: `${orElse("variables.pod", "volumes", "[]")}.filter(v, has(v.hostPath)).map(v, v.name)`,
+    volumes: `${orElse("variables.pod", "volumes", "[]")}.filter(v, !(${volumeTypes.map((type) => `has(v.${type})`).join(" || ")})).map(v, v.name)`,
+    copies: `${orElse("variables.pod", "volumes", "[]")}.filter(v, has(v.ephemeral) && has(v.ephemeral.volumeClaimTemplate) && (${sources})).map(v, v.name)`,
     containers: `variables.pod.containers + ${orElse("variables.pod", "initContainers", "[]")}`,
     privileged: `variables.containers.filter(c, has(c.securityContext) && (${isTrue("c.securityContext", "privileged")} || has(c.securityContext.capabilities) && ${isSet("c.securityContext.capabilities", "add", "[]")})).map(c, c.name)`,
     ...isolated.variables
   },
   validations: [
     none("fields", "field of the pod template forbidden", "must not be set"),
-    none("volumes", "hostPath forbidden: volume", "must be of another type"),
+    none("volumes", "volume forbidden", `must be one of ${volumeTypes.join(", ")}`),
+    none("copies", "claim of an ephemeral volume forbidden", "must not have the data of another claim"),
     none("privileged", "privileges forbidden: container", "must not be privileged or add capabilities"),
     ...isolated.validations
   ]
@@ -353,8 +376,21 @@ const definitions = (kinds: ReadonlyArray<CustomResource.Any>): Rules => {
   const groups = [...new Set(kinds.map(({ group }) => group))]
   return {
     requests: [requests("apiextensions.k8s.io", ["customresourcedefinitions"], ["CREATE", "UPDATE"])],
-    variables: {},
+    variables: {
+      home: "request.userInfo.username.split(':')[2]",
+      isKept:
+        "oldObject != null && has(oldObject.spec.conversion) && oldObject.spec.conversion == object.spec.conversion",
+      isOwn:
+        "has(object.spec.conversion.webhook) && has(object.spec.conversion.webhook.clientConfig) && has(object.spec.conversion.webhook.clientConfig.service) && object.spec.conversion.webhook.clientConfig.service.namespace == variables.home"
+    },
     validations: [
+      // The API server sends every object of the kind there, and stores what comes back.
+      validation(
+        "!has(object.spec.conversion) || object.spec.conversion.strategy == 'None' || variables.isKept || variables.isOwn",
+        "conversion of the CRD forbidden",
+        "object.metadata.name",
+        "must be None, or by a Service in the namespace of the manager"
+      ),
       validation(
         `object.spec.group in ${list(groups)}`,
         "group of the CRD forbidden",

@@ -18,6 +18,7 @@ import {
   type SpanExporter,
   type SpanProcessor
 } from "@opentelemetry/sdk-trace"
+import * as GrpcCredentials from "./GrpcCredentials.ts"
 import * as Replay from "./Replay.ts"
 import type { Environment, Exporter, Protocol, TraceSettings } from "./TraceSettings.ts"
 
@@ -50,21 +51,27 @@ export interface Way {
 }
 
 /** Bun's bundler finds gRPC only in the CommonJS form of this package. The call loads it only if it is used. */
-const grpcExporter = (): SpanExporter => {
+const grpcExporter = (environment: Environment, { warned }: Reports): SpanExporter => {
   const {
     OTLPTraceExporter
   }: typeof import("@opentelemetry/exporter-trace-otlp-grpc") = require("@opentelemetry/exporter-trace-otlp-grpc")
-  return new OTLPTraceExporter()
+  const credentials = GrpcCredentials.of(environment, warned)
+  return new OTLPTraceExporter(credentials === undefined ? {} : { credentials })
 }
 
-const otlp: { readonly [protocol in Protocol]: () => SpanExporter } = {
+const otlp: { readonly [protocol in Protocol]: (environment: Environment, reports: Reports) => SpanExporter } = {
   "http/protobuf": () => new ProtobufExporter(),
   "http/json": () => new JsonExporter(),
   grpc: grpcExporter
 }
 
-const ways: { readonly [exporter in Exporter]: (settings: TraceSettings) => Way } = {
-  otlp: ({ protocol }) => ({ exporter: otlp[protocol](), batched: true }),
+type Open = Pick<Parameters<typeof open>[0], "settings" | "environment" | "reports">
+
+const ways: { readonly [exporter in Exporter]: (options: Open) => Way } = {
+  otlp: ({ environment, reports, settings }) => ({
+    exporter: otlp[settings.protocol](environment, reports),
+    batched: true
+  }),
   console: () => ({ exporter: new ConsoleSpanExporter(), batched: false })
 }
 
@@ -128,7 +135,7 @@ export const open = (options: {
   if ((environment.OTEL_LOG_LEVEL ?? "") === "") {
     diag.setLogger(loggerTo(reports), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   }
-  const chosen = (options.ways ?? settings.exporters.map((exporter) => ways[exporter](settings))).map(
+  const chosen = (options.ways ?? settings.exporters.map((exporter) => ways[exporter](options))).map(
     ({ batched, exporter }) => ({ batched, ...counted(exporter, reports) })
   )
   const replay = Replay.make()

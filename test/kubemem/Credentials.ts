@@ -36,7 +36,7 @@ export const make = (folder: string | undefined, seed: number | undefined): Effe
       yield* Effect.tryPromise({
         try: async () => {
           await mkdir(folder ?? "", { recursive: true, mode: 0o700 })
-          await writeFile(path, JSON.stringify(made), { mode: 0o600 })
+          await writeFile(path, JSON.stringify(made), { flag: "wx", mode: 0o600 })
         },
         catch: (error) => new DataError({ message: `--data: cannot write file: ${path} (${error})` })
       })

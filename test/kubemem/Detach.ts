@@ -53,7 +53,11 @@ const started = (args: ReadonlyArray<string>, folder: string | undefined) =>
     try: () => {
       const place = folder ?? mkdtempSync(join(tmpdir(), "kubemem-"))
       mkdirSync(place, { recursive: true, mode: 0o700 })
-      const files = [stdout, stderr].map((name) => openSync(join(place, name), "w", 0o600))
+      const files = [stdout, stderr].map((name) => {
+        // The file of an earlier program may have another mode.
+        rmSync(join(place, name), { force: true })
+        return openSync(join(place, name), "wx", 0o600)
+      })
       const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", ...files] })
       const ended = new Promise<string>((resolve) => {
         child.on("exit", (code, signal) => resolve(`the cluster ended early: ${signal ?? `exit code ${code}`}`))

@@ -1,7 +1,12 @@
 import { expect, test } from "bun:test"
-import { mkdtempSync, readFileSync, statSync } from "node:fs"
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import * as Certificates from "@homeostat/testkit/envtest/Certificates"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Port from "@homeostat/testkit/envtest/Port"
+import { live } from "@homeostat/testkit/Test"
+import { Effect, Schedule } from "effect"
 import * as Envtest from "./Envtest.ts"
 
 test("The programs for envtest read flags with = and with a space, and the last value counts", () => {
@@ -55,6 +60,60 @@ test("A wrong flag of the programs causes one line with the accepted values", ()
     "--x"
   )
   expect(missing.exitCode).toBe(1)
-  expect(missing.stderr).toStartWith("kube-apiserver: ignored flag: --x (kubemem supports authorization-mode, ")
+  expect(missing.stderr).toStartWith(
+    "kube-apiserver: ignored flag: --x (kubemem supports anonymous-auth, authorization-mode, "
+  )
   expect(missing.stderr).toContain("kubemem: cannot read /none: ENOENT")
 })
+
+/** The status of a request for Secrets, which needs permissions; undefined without a connection. */
+const statusOf = (url: string, init?: BunFetchRequestInit): Effect.Effect<number, string> =>
+  Effect.tryPromise({
+    try: async () => (await fetch(`${url}/api/v1/secrets`, { keepalive: false, ...init })).status,
+    catch: String
+  })
+
+for (const [flags, anonymous, user] of [
+  [[], 401, 200],
+  [["--authorization-mode=AlwaysAllow"], 401, 200],
+  [["--authorization-mode=AlwaysAllow", "--anonymous-auth=true"], 401, 200],
+  [["--authorization-mode=RBAC"], 403, 403],
+  [["--authorization-mode=Node,RBAC", "--anonymous-auth=false"], 401, 403]
+] as const) {
+  live(`The kube-apiserver for envtest authenticates users: ${flags.join(" ") || "no flags"}`, () =>
+    Effect.gen(function* () {
+      const folder = yield* Directory.make
+      const authority = yield* Certificates.authority
+      const client = yield* authority.client("ann", [])
+      writeFileSync(join(folder, "ca"), authority.certificate)
+      writeFileSync(join(folder, "tokens"), "secret,ann,1")
+      const port = yield* Port.free
+      yield* Effect.forkScoped(
+        Envtest.apiServer(
+          Envtest.flagsOf([
+            `--secure-port=${port}`,
+            `--cert-dir=${folder}`,
+            `--client-ca-file=${join(folder, "ca")}`,
+            `--token-auth-file=${join(folder, "tokens")}`,
+            ...flags
+          ])
+        )
+      )
+      const tls = { rejectUnauthorized: false }
+      const url = `https://127.0.0.1:${port}`
+      const first = yield* Effect.retry(statusOf(url, { tls }), { schedule: Schedule.spaced("5 millis"), times: 400 })
+      const asked = [
+        ...["Basic eDp5", "Bearer", "Bearer ", "secret"].map((authorization) => ({ tls, headers: { authorization } })),
+        { tls, headers: { authorization: "Bearer other" } },
+        { tls, headers: { authorization: "Bearer secret" } },
+        { tls: { ...tls, cert: client.certificate, key: client.key } }
+      ]
+      const statuses = yield* Effect.forEach(asked, (init) => statusOf(url, init))
+      const expected = [anonymous, anonymous, anonymous, anonymous, anonymous, 401, user, user]
+      expect([first, ...statuses]).toEqual(expected)
+      // All of 127.0.0.0/8 is this machine, as is an address of the network.
+      const elsewhere = yield* Effect.flip(statusOf(`https://127.0.0.2:${port}`, { tls }))
+      expect(elsewhere).toContain("Unable to connect")
+    })
+  )
+}

@@ -115,25 +115,35 @@ const etcd = (flags: Flags) =>
 
 /** Flags without an effect, because the cluster lacks their feature or always works in this way. */
 const harmless = new Set([
-  ...["advertise-address", "allow-privileged", "anonymous-auth", "api-audiences", "etcd-prefix", "etcd-servers"],
+  ...["advertise-address", "allow-privileged", "api-audiences", "etcd-prefix", "etcd-servers"],
   ...["insecure-port", "logging-format", "profiling", "service-account-issuer", "service-account-key-file"],
   ...["service-account-lookup", "service-account-signing-key-file", "service-cluster-ip-range", "storage-backend", "v"],
   ...["max-requests-inflight", "max-mutating-requests-inflight", "event-ttl"]
 ])
 
 const known = new Set([
-  ...["authorization-mode", "bind-address", "cert-dir", "client-ca-file", "secure-port", "tls-cert-file"],
+  ...[
+    "anonymous-auth",
+    "authorization-mode",
+    "bind-address",
+    "cert-dir",
+    "client-ca-file",
+    "secure-port",
+    "tls-cert-file"
+  ],
   ...["disable-admission-plugins", "tls-private-key-file", "token-auth-file"]
 ])
 
-const apiServer = (flags: Flags) =>
+/** Runs the kube-apiserver until the scope closes. */
+export const apiServer = (flags: Flags) =>
   Effect.gen(function* () {
     for (const name of flags.keys()) {
       if (!known.has(name) && !harmless.has(name)) {
         yield* Console.error(`kube-apiserver: ignored flag: --${name} (kubemem supports ${[...known].join(", ")})`)
       }
     }
-    const host = flags.get("bind-address") || "0.0.0.0"
+    // kube-apiserver listens on all addresses. envtest names the address, and others want no server on the network.
+    const host = flags.get("bind-address") || "127.0.0.1"
     const port = flags.get("secure-port") ?? "6443"
     if (!/^\d+$/.test(port) || Number(port) > 65_535) {
       const message = `--secure-port: invalid value: "${port}" (must be a whole number from 0 to 65535)`
@@ -141,27 +151,23 @@ const apiServer = (flags: Flags) =>
     }
     const disabled = (flags.get("disable-admission-plugins") ?? "").split(",")
     const admissionPlugins = (["ServiceAccount"] as const).filter((name) => !disabled.includes(name))
-    const { server } = yield* EmbeddedCluster.make({ admissionPlugins, controllers: [], kubelet: false })
+    const alwaysAllow = !(flags.get("authorization-mode") ?? "AlwaysAllow").split(",").includes("RBAC")
+    const { server } = yield* EmbeddedCluster.make({ admissionPlugins, alwaysAllow, controllers: [], kubelet: false })
     const tokens = flags.get("token-auth-file")
     for (const { token, user } of tokens === undefined ? [] : yield* Users.read(tokens)) server.addToken(token, user)
     const clientCa = flags.get("client-ca-file")
-    const everything = !(flags.get("authorization-mode") ?? "AlwaysAllow").split(",").includes("RBAC")
     yield* Http.serve(server, {
       host,
       port: Number(port),
       tls: {
         ...(yield* servingPair(flags)),
-        ...(clientCa !== undefined && !everything && { clientCa: yield* textOf(clientCa) })
+        ...(clientCa !== undefined && { clientCa: yield* textOf(clientCa) })
       },
-      userOf: ({ authorization }) => {
-        if (everything) return administrator
-        return authorization === undefined ? User.anonymous : undefined
-      }
+      // As kube-apiserver, which lets anonymous users in only if it authorizes them.
+      anonymous: !alwaysAllow && flags.get("anonymous-auth") !== "false" && User.anonymous
     })
     return yield* Effect.never
   })
-
-const administrator = User.complete({ name: "system:admin", groups: ["system:masters"] })
 
 /** The serving certificate from the flags. Without one, the server issues its own, as kube-apiserver does. */
 const servingPair = (flags: Flags) =>

@@ -1,6 +1,6 @@
 /** The files of kubemem: kubeconfigs, users and manifests. */
 import { describe, expect } from "bun:test"
-import { readFile, stat, writeFile } from "node:fs/promises"
+import { lstat, readFile, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -42,6 +42,19 @@ describe("A kubeconfig", () => {
       expect(load(rest)).toEqual({ ...other, "current-context": "" })
       const { message } = yield* Effect.flip(Kubeconfig.read(path, "kubemem"))
       expect(message).toBe(`context not found: "kubemem" (${path} has kind; start a cluster with kubemem start)`)
+    })
+  )
+
+  live("is not written through a file or link that another user has put in its place", () =>
+    Effect.gen(function* () {
+      const folder = yield* Directory.make
+      const [path, other] = [join(folder, "config"), join(folder, "other")]
+      yield* write(other, "")
+      yield* Effect.promise(() => symlink(other, `${path}.kubemem-${process.pid}`))
+      yield* Kubeconfig.add(path, [access])
+      expect(yield* Effect.promise(() => readFile(other, "utf8"))).toBe("")
+      const { mode } = yield* Effect.promise(() => lstat(path))
+      expect([mode & 0o777, yield* Kubeconfig.read(path, undefined)]).toEqual([0o600, access])
     })
   )
 

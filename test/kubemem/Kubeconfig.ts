@@ -136,7 +136,10 @@ const change = (
           // A symbolic link stays, because this replaces the file that it leads to.
           const target = await realpath(path).catch(() => path)
           const fresh = `${target}.kubemem-${process.pid}`
-          await writeFile(fresh, Yaml.dump(next, { lineWidth: -1, noRefs: true, seqNoIndent: true }), { mode: 0o600 })
+          const text = Yaml.dump(next, { lineWidth: -1, noRefs: true, seqNoIndent: true })
+          // A file or link of another user, who may also write to the folder, must not get the token.
+          await rm(fresh, { force: true })
+          await writeFile(fresh, text, { flag: "wx", mode: 0o600 })
           await rename(fresh, target)
         },
         catch: failed("write", path)

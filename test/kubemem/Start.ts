@@ -3,6 +3,7 @@ import { hostname } from "node:os"
 import { join } from "node:path"
 import type { ApiServer } from "@homeostat/apiserver/http/ApiServer"
 import * as Http from "@homeostat/apiserver/http/Http"
+import * as User from "@homeostat/apiserver/model/User"
 import * as State from "@homeostat/apiserver/storage/Snapshot"
 import type { Saved } from "@homeostat/apiserver/storage/Store"
 import * as Flag from "@homeostat/runtime/command/Flag"
@@ -136,7 +137,7 @@ const started = (values: Flag.Values<typeof flags>, { credentials, state, time }
       host,
       port: values.port,
       tls: { cert: tls.certificate, key: tls.key },
-      userOf: ({ authorization }) => (authorization === undefined ? anonymous : undefined)
+      anonymous: User.anonymous
     })
     const address = `https://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
     const accessOf = (context: string, token: string) => ({
@@ -167,9 +168,6 @@ const started = (values: Flag.Values<typeof flags>, { credentials, state, time }
     // The client of `kubemem stop` has to receive its response before the connections close.
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
   })
-
-/** The user of a request without a token. */
-const anonymous = { name: "system:anonymous", groups: ["system:unauthenticated"] }
 
 /** The names and addresses in the serving certificate. */
 const namesOf = (host: string): ReadonlyArray<string> => [

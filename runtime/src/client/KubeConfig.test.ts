@@ -96,6 +96,71 @@ describe("KubeConfig finds the cluster", () => {
   )
 })
 
+describe("KubeConfig merges files as kubectl does", () => {
+  const main = {
+    clusters: [
+      { name: "c", cluster: { server: "https://main" } },
+      { name: "d", cluster: { server: "https://other" } }
+    ],
+    users: [{ name: "u", user: { token: "main" } }],
+    contexts: [
+      { name: "a", context: { cluster: "c", user: "u" } },
+      { name: "b", context: { cluster: "d", namespace: "two" } }
+    ],
+    "current-context": "a"
+  }
+  for (const [what, first, expected] of [
+    ["of which the first has only a current context", "current-context: b", ["https://other", "two"]],
+    ["of which the first has only its kind", "apiVersion: v1\nkind: Config", ["https://main", undefined]],
+    ["of which the first is a comment", "# empty", ["https://main", undefined]],
+    ["of which the first has other fields", "preferences: {}\nhello: world", ["https://main", undefined]],
+    ["of which the first has null lists", "clusters:\nusers: ~\ncontexts:", ["https://main", undefined]],
+    ["with a key that occurs twice", "current-context: a\ncurrent-context: b", ["https://other", "two"]],
+    ["with an empty current context", '{"current-context": ""}', ["https://main", undefined]],
+    [
+      "with invalid entries that are not used",
+      JSON.stringify({
+        clusters: [null, {}, { name: "x" }, { name: "y", cluster: {} }, { cluster: {} }],
+        contexts: [{ name: "x" }, { name: "y", context: {} }],
+        users: [{ name: "x" }, null]
+      }),
+      ["https://main", undefined]
+    ],
+    [
+      "with another context of the same name",
+      JSON.stringify({ contexts: [{ name: "a", context: { cluster: "d", namespace: "one" } }] }),
+      ["https://other", "one"]
+    ]
+  ] as const) {
+    effect(what, () =>
+      Effect.gen(function* () {
+        const KUBECONFIG = `${write(first)}:${write(JSON.stringify(main))}`
+        const { namespace, server } = yield* load({}, { KUBECONFIG })
+        expect([server, namespace]).toEqual([...expected])
+      })
+    )
+  }
+
+  effect("with paths relative to the file of each entry", () =>
+    Effect.gen(function* () {
+      write(pki.ca, "one/ca.crt")
+      const one = write(
+        JSON.stringify({
+          clusters: [{ name: "c", cluster: { server: "https://one", "certificate-authority": "ca.crt" } }]
+        }),
+        "one/config"
+      )
+      write("secret", "two/token")
+      const two = write(JSON.stringify({ ...main, users: [{ name: "u", user: { tokenFile: "token" } }] }), "two/config")
+      const { headers, tls } = yield* Effect.flatMap(
+        load({}, { KUBECONFIG: `${one}:${two}` }),
+        (cluster) => cluster.credentials
+      )
+      expect([headers.authorization, tls.ca]).toEqual(["Bearer secret", pki.ca])
+    })
+  )
+})
+
 describe("KubeConfig reads", () => {
   effect("a client certificate and the CA, inline or in files relative to the kubeconfig", () =>
     Effect.gen(function* () {
@@ -231,9 +296,22 @@ describe("KubeConfig reports an error in one line for", () => {
     ["a folder", () => load({ kubeconfig: folder }), "kubeconfig DIR (from --kubeconfig) cannot be read"],
     ["invalid YAML", () => loadText("clusters: [\n"), "kubeconfig DIR/FILE is not YAML: "],
     [
+      "another kind",
+      () => loadText("apiVersion: v1\nkind: Pod\n"),
+      "DIR/FILE is not a kubeconfig (it must be a mapping of kind Config in v1)"
+    ],
+    ["a text", () => loadText("hello\n"), "DIR/FILE is not a kubeconfig (it must be a mapping of kind Config in v1)"],
+    ["a list", () => loadText("[]\n"), "DIR/FILE is not a kubeconfig (it must be a mapping of kind Config in v1)"],
+    ["entries that are no list", () => loadText("clusters: {}\n"), "kubeconfig DIR/FILE: clusters must be a list"],
+    [
+      "a name that occurs twice in a list",
+      () => loadText("users: [{name: a}, {name: a}]\n"),
+      'kubeconfig DIR/FILE: duplicate name in users: "a"'
+    ],
+    [
       "something else",
       () => loadText("hello: world\n"),
-      "DIR/FILE is not a kubeconfig: it has no clusters, contexts or users"
+      "kubeconfig DIR/FILE has no contexts (choose another file, or add one with kubectl config set-context)"
     ],
     [
       "an empty file",
@@ -274,8 +352,20 @@ describe("KubeConfig reports an error in one line for", () => {
     ],
     [
       "a cluster without a server",
-      () => loadText(JSON.stringify({ clusters: [{ name: "x", cluster: {} }] })),
-      "kubeconfig DIR/FILE: clusters[0].cluster.server is missing"
+      () =>
+        loadText(
+          JSON.stringify({
+            clusters: [{ name: "x", cluster: {} }],
+            contexts: [{ name: "c", context: { cluster: "x" } }],
+            "current-context": "c"
+          })
+        ),
+      'cluster "x" of kubeconfig DIR/FILE: cluster.server is missing'
+    ],
+    [
+      "a context without a cluster",
+      () => loadText(JSON.stringify({ contexts: [{ name: "c", context: {} }], "current-context": "c" })),
+      'context "c" of kubeconfig DIR/FILE: context.cluster is missing'
     ],
     [
       "a server that is not a URL",

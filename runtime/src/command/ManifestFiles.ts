@@ -3,14 +3,13 @@ import { join } from "node:path"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { FileSystem } from "effect/FileSystem"
+import * as Result from "effect/Result"
 import type { Manifest } from "../plan/Manifests.ts"
 import * as FileText from "./FileText.ts"
 import * as ManifestYaml from "./ManifestYaml.ts"
 
 /** A file cannot be used. The message names the flag and the file. */
 export class InvalidFile extends Data.TaggedError("InvalidFile")<{ readonly message: string }> {}
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The text of a file, or of standard input for `-`. The message of an error names the flag. */
 export const read = (flag: string, path: string): Effect.Effect<string, InvalidFile, FileSystem> =>
@@ -35,11 +34,12 @@ const objectsOf = (path: string) =>
   Effect.gen(function* () {
     const text = yield* read("filename", path)
     const yaml = yield* Effect.promise(() => import("js-yaml"))
-    const documents = yield* Effect.try({
-      try: () => yaml.loadAll(text, { schema: ManifestYaml.schemaOf(yaml) }),
-      catch: (error) =>
-        new InvalidFile({ message: `--filename: ${path} is not YAML: ${reasonOf(error).split("\n", 1)[0]}` })
-    })
+    const documents = yield* Effect.fromResult(
+      Result.mapError(
+        ManifestYaml.documentsOf(yaml, text),
+        (reason) => new InvalidFile({ message: `--filename: ${path} ${reason}` })
+      )
+    )
     return yield* Effect.forEach(documents.flatMap(itemsOf), (item) =>
       isManifest(item)
         ? Effect.succeed(item)

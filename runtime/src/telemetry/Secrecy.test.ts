@@ -179,6 +179,9 @@ describe("Secrecy.masked", () => {
     ["a password in JSON", '{"password":"hunter \\"two","a":"b"}', '{"password":"<redacted>","a":"b"}'],
     ["a token after its name", "token: hunter2-hunter, x", "token: <redacted>, x"],
     ["a short password after its name", "password: hunter2, x", "password: <redacted>, x"],
+    ["a password after a colon alone", "password:hunter2, x", "password:<redacted>, x"],
+    ["a password between colon and spaces", "Password\t : hunter2 x", "Password\t : <redacted> x"],
+    ["a token after a space and a colon", "secret : abc123456 x", "secret : <redacted> x"],
     ["a quoted password after its name", 'passphrase: "hunter two", x', "passphrase: <redacted>, x"],
     [
       "a key in a file of settings",
@@ -217,6 +220,8 @@ describe("Secrecy.masked", () => {
       "password ",
       "password = ",
       "pwd: ",
+      "pwd:",
+      "password \t:\t",
       "xox",
       "token\t",
       "a.",

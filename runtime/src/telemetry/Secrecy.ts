@@ -49,9 +49,10 @@ const looks: ReadonlyArray<readonly [RegExp, string]> = [
   // JSON, and JSON within JSON.
   [new RegExp(`(${keys}\\\\?": ?\\\\?")(?=[^"\\n])[^\\n]*?(?<!\\\\)(?="|\\n|$)`, "gi"), `$1${hidden}`],
   // A word without a digit may be prose: `token: expired`.
-  [new RegExp(`(${keys}: +)(?=[^\\s"',;]*\\d)[^\\s"',;]{8,}`, "gi"), `$1${hidden}`],
-  [new RegExp(`(${passwords}: +)(?=[^\\s"',;]*\\d)[^\\s"',;]{5,}`, "gi"), `$1${hidden}`],
-  [new RegExp(`(${passwords}: +)(?:"[^"\\n]+"|'[^'\\n]+')`, "gi"), `$1${hidden}`]
+  [new RegExp(`(${keys}[ \\t]{0,8}:[ \\t]+)(?=[^\\s"',;]*\\d)[^\\s"',;]{8,}`, "gi"), `$1${hidden}`],
+  // Without a limit, each name would look for a digit up to the end of a text without spaces.
+  [new RegExp(`(${passwords}[ \\t]{0,8}:[ \\t]*)(?=[^\\s"',;]{0,128}\\d)[^\\s"',;]{5,}`, "gi"), `$1${hidden}`],
+  [new RegExp(`(${passwords}[ \\t]{0,8}:[ \\t]*)(?:"[^"\\n]+"|'[^'\\n]+')`, "gi"), `$1${hidden}`]
 ]
 
 /** Short credentials or those without a digit look like words until they are decoded. */

@@ -16,6 +16,12 @@ export interface Authentication extends Authenticator {
 /** The prefix of a token in the header. */
 const scheme = "bearer "
 
+/** The token of an `Authorization` header; undefined without one, for example with another scheme. */
+export const tokenOf = (authorization: string | undefined): string | undefined => {
+  if (authorization?.slice(0, scheme.length).toLowerCase() !== scheme) return undefined
+  return authorization.slice(scheme.length).trim() || undefined
+}
+
 /** Authenticates the tokens of service accounts and the registered tokens. */
 export const make = (serviceAccounts: Tokens.ServiceAccountTokens): Authentication => {
   const users = new Map<string, User.User>()
@@ -32,10 +38,8 @@ export const make = (serviceAccounts: Tokens.ServiceAccountTokens): Authenticati
       users.set(token, user)
     },
     userOf: (authorization, now) => {
-      if (authorization === undefined || authorization.slice(0, scheme.length).toLowerCase() !== scheme)
-        return undefined
-      const token = authorization.slice(scheme.length).trim()
-      if (token === "") return undefined
+      const token = tokenOf(authorization)
+      if (token === undefined) return undefined
       const verdict = check(token, [], now)
       if ("error" in verdict) throw Failure.unauthorized()
       return verdict.user

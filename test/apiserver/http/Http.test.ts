@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import { connect } from "node:net"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { live } from "@homeostat/testkit/Test"
 import { Effect, Schedule } from "effect"
@@ -16,6 +17,17 @@ const post = (url: string, name: string, init?: BunFetchRequestInit) =>
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ metadata: { name } }),
     ...init
+  })
+
+/** The response to a text on a new connection. */
+const raw = (port: number, text: string): Effect.Effect<string> =>
+  Effect.callback((resume) => {
+    let answer = ""
+    const socket = connect(port, "127.0.0.1", () => socket.write(text))
+    socket.on("data", (part) => {
+      answer += part
+    })
+    socket.on("close", () => resume(Effect.succeed(answer)))
   })
 
 const read = (reader: { readonly read: () => Promise<{ readonly value?: Uint8Array | undefined }> }) =>
@@ -120,7 +132,7 @@ describe("Http", () => {
       const own = yield* authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] })
       const { url } = yield* Http.serve(yield* ApiServer.make({ seed: 1 }), {
         tls: { cert: own.certificate, key: own.key, clientCa: authority.certificate },
-        userOf: () => anonymous
+        anonymous
       })
       const body = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" })
       const asked = (client?: { readonly certificate: string; readonly key: string }) =>
@@ -144,4 +156,24 @@ describe("Http", () => {
       expect(yield* asked()).toMatchObject({ code: 403 })
     })
   )
+
+  for (const [allowed, user, status] of [
+    ["the user of the options", anonymous, 403],
+    ["nobody", false, 401],
+    ["the user of the server", undefined, 200]
+  ] as const) {
+    live(`takes requests without a token to be of ${allowed}`, () =>
+      Effect.gen(function* () {
+        const { port, url } = yield* Http.serve(yield* make(), { anonymous: user })
+        for (const authorization of [undefined, "Basic eDp5", "Bearer", "Bearer  ", "secret"]) {
+          const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
+          const answer = yield* fetched(url + configMaps, { headers })
+          expect([authorization, answer.status]).toEqual([authorization, status])
+        }
+        // The HTTP parser refuses this method.
+        const text = yield* raw(port, `COOK ${configMaps} HTTP/1.1\r\nhost: a\r\nauthorization: Basic eDp5\r\n\r\n`)
+        expect(text).toStartWith(`HTTP/1.1 ${status === 200 ? 405 : status} `)
+      })
+    )
+  }
 })

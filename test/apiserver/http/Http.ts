@@ -12,6 +12,7 @@ import type { Duplex } from "node:stream"
 import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 import { gzipSync } from "node:zlib"
 import { Data, Effect, FiberSet, type Scope } from "effect"
+import * as Authentication from "../access/Authentication.ts"
 import * as ClientCertificate from "../access/ClientCertificate.ts"
 import { separator } from "../access/Impersonation.ts"
 import * as Failure from "../model/Failure.ts"
@@ -43,8 +44,8 @@ export interface Options {
   /** The port. Default: a free one. */
   readonly port?: number | undefined
   readonly tls?: Tls | undefined
-  /** The user of a request from its headers (names in lower case). Default: the server's `user`. */
-  readonly userOf?: ((headers: { readonly [name: string]: string }) => User | undefined) | undefined
+  /** The user of requests without a token or a certificate; `false`: they get 401. Default: the server's `user`. */
+  readonly anonymous?: User | false | undefined
 }
 
 /** A listening server. */
@@ -66,14 +67,8 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
       pending++
       request.socket.setTimeout(0)
       const headers = headersOf(request)
-      const answer = Effect.flatMap(Effect.all([bodyOf(request), userOf(request, options)]), ([body, certified]) =>
-        server.handle({
-          method: request.method ?? "GET",
-          path: request.url ?? "/",
-          headers,
-          body,
-          user: certified ?? options.userOf?.(headers)
-        })
+      const answer = Effect.flatMap(Effect.all([bodyOf(request), userOf(request, headers, options)]), ([body, user]) =>
+        server.handle({ method: request.method ?? "GET", path: request.url ?? "/", headers, body, user })
       )
       const fiber = Effect.runForkWith(context)(
         Effect.flatMap(
@@ -92,8 +87,13 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
       const answer =
         request === undefined
           ? Effect.succeed(Unparsed.refusal(error))
-          : Effect.map(server.handle({ ...request, user: options.userOf?.(request.headers) }), Unparsed.answer)
-      const sent = Effect.map(answer, (text) => void socket.end(text))
+          : Effect.flatMap(withoutCertificate(request.headers, options), (user) =>
+              Effect.map(server.handle({ ...request, user }), Unparsed.answer)
+            )
+      const sent = Effect.map(
+        Effect.catch(answer, (failure) => Effect.succeed(Unparsed.answer(unread(failure)))),
+        (text) => void socket.end(text)
+      )
       FiberSet.addUnsafe(fibers, Effect.runForkWith(context)(sent))
     }
     const host = options.host ?? "127.0.0.1"
@@ -149,7 +149,7 @@ const close = (outer: NetServer, server: Server, sockets: ReadonlySet<Socket>): 
     for (const socket of sockets) socket.destroy()
   })
 
-const headersOf = ({ headers, headersDistinct }: IncomingMessage): { readonly [name: string]: string } =>
+const headersOf = ({ headers, headersDistinct }: IncomingMessage): Headers =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value = ""]) => {
       if (name.startsWith("impersonate-")) return [name, (headersDistinct[name] ?? []).join(separator)]
@@ -157,11 +157,29 @@ const headersOf = ({ headers, headersDistinct }: IncomingMessage): { readonly [n
     })
   )
 
-/** The user that a client certificate names. */
-const userOf = ({ socket }: IncomingMessage, { tls }: Options): Effect.Effect<User | undefined, Failure.Failure> =>
-  tls?.clientCa === undefined || !("getPeerCertificate" in socket)
-    ? Effect.succeed(undefined)
-    : Effect.try({ try: () => ClientCertificate.userOf(socket as TLSSocket), catch: Step.failureOf })
+type Headers = { readonly [name: string]: string }
+
+/** The user that a client certificate names, or else that of a request without one. */
+const userOf = (
+  { socket }: IncomingMessage,
+  headers: Headers,
+  options: Options
+): Effect.Effect<User | undefined, Failure.Failure> =>
+  Effect.flatMap(
+    options.tls?.clientCa === undefined || !("getPeerCertificate" in socket)
+      ? Effect.succeed(undefined)
+      : Effect.try({ try: () => ClientCertificate.userOf(socket as TLSSocket), catch: Step.failureOf }),
+    (certified) => (certified === undefined ? withoutCertificate(headers, options) : Effect.succeed(certified))
+  )
+
+/** Undefined for a request with a token, whose user the server finds. */
+const withoutCertificate = (
+  { authorization }: Headers,
+  { anonymous }: Options
+): Effect.Effect<User | undefined, Failure.Failure> => {
+  if (Authentication.tokenOf(authorization) !== undefined) return Effect.succeed(undefined)
+  return anonymous === false ? Effect.fail(Failure.unauthorized()) : Effect.succeed(anonymous)
+}
 
 /** The server reads at most this many bytes of a body. For a larger body, the error is about this part. */
 const mostBytes = 4 * 1024 * 1024

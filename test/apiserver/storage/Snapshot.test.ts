@@ -21,3 +21,26 @@ live("a server continues from the folder with the state of another one", () =>
     expect((yield* Effect.flip(State.load(folder)))._tag).toBe("Unreadable")
   }).pipe(Effect.provide([NodeFileSystem.layer, NodePath.layer]))
 )
+
+live("only the owner can read a state, in a folder of any mode and after a state that others could read", () =>
+  Effect.gen(function* () {
+    const files = yield* FileSystem.FileSystem
+    const [open, fresh] = [
+      `${yield* files.makeTempDirectoryScoped()}/open`,
+      `${yield* files.makeTempDirectoryScoped()}/a`
+    ]
+    yield* files.makeDirectory(open)
+    yield* files.chmod(open, 0o777)
+    for (const name of ["state.json", "state.json.new"]) {
+      yield* files.writeFileString(`${open}/${name}`, "{}")
+      yield* files.chmod(`${open}/${name}`, 0o644)
+    }
+    const modeOf = (path: string) => Effect.map(files.stat(path), ({ mode }) => (mode & 0o777).toString(8))
+    const server = yield* make()
+    for (const folder of [open, fresh]) {
+      yield* State.save(server, folder)
+      expect([folder, yield* modeOf(`${folder}/state.json`)]).toEqual([folder, "600"])
+    }
+    expect(yield* modeOf(fresh)).toBe("700")
+  }).pipe(Effect.provide([NodeFileSystem.layer, NodePath.layer]))
+)

@@ -22,7 +22,10 @@ export interface State extends Saved {
 
 const fileName = "state.json"
 
-/** Writes the state atomically: a reader sees the old state or the new one. Creates the folder if it is missing. */
+/**
+ * Writes the state atomically: a reader sees the old state or the new one. Creates the folder if it is missing. Only the owner can read the
+ * file, because it contains every Secret.
+ */
 export const save = (
   server: { readonly saved: () => State },
   folder: string
@@ -31,8 +34,10 @@ export const save = (
     const files = yield* FileSystem.FileSystem
     const path = yield* Path.Path
     const target = path.join(folder, fileName)
-    yield* files.makeDirectory(folder, { recursive: true })
-    yield* files.writeFileString(`${target}.new`, JSON.stringify(server.saved()))
+    yield* files.makeDirectory(folder, { recursive: true, mode: 0o700 })
+    yield* files.remove(`${target}.new`, { force: true })
+    // Without a file that another user may have opened before.
+    yield* files.writeFileString(`${target}.new`, JSON.stringify(server.saved()), { flag: "wx", mode: 0o600 })
     yield* files.rename(`${target}.new`, target)
   })
 

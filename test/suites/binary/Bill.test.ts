@@ -4,6 +4,9 @@ import { dirname, join } from "node:path"
 import * as Cdx from "@cyclonedx/cyclonedx-library"
 import { live } from "@homeostat/testkit/Test"
 import { Effect, Schema } from "effect"
+import * as Checksum from "../../../deploy/build/Checksum.ts"
+import * as Executable from "../../../deploy/build/Executable.ts"
+import * as Target from "../../../deploy/build/Target.ts"
 import * as Binary from "./Binary.ts"
 
 const root = join(import.meta.dir, "../../..")
@@ -11,17 +14,25 @@ const root = join(import.meta.dir, "../../..")
 /** The first test builds the program. */
 const buildMillis = 120_000
 
-const Component = Schema.Struct({
+const Part = Schema.Struct({
   type: Schema.String,
   name: Schema.String,
+  version: Schema.optional(Schema.String),
+  hashes: Schema.optional(Schema.Array(Schema.Struct({ alg: Schema.String, content: Schema.String }))),
+  licenses: Schema.optional(Schema.Array(Schema.Unknown))
+})
+
+const Component = Schema.Struct({
+  ...Part.fields,
   version: Schema.String,
   "bom-ref": Schema.String,
   purl: Schema.optional(Schema.String),
-  licenses: Schema.optional(Schema.Array(Schema.Unknown))
+  components: Schema.optional(Schema.Array(Part))
 })
 
 const Bill = Schema.fromJsonString(
   Schema.Struct({
+    serialNumber: Schema.String,
     metadata: Schema.Struct({ component: Component }),
     components: Schema.Array(Component),
     dependencies: Schema.Array(
@@ -83,6 +94,49 @@ describe("The bill of materials", () => {
       for (const tool of ["typescript", "@biomejs/biome", "@cyclonedx/cyclonedx-library", "s3rver"]) {
         expect(names).not.toContain(tool)
       }
+    })
+  )
+
+  live("has the checksum of each package in the lock file, and of Bun's executables", () =>
+    Effect.gen(function* () {
+      const { bill } = yield* read
+      const lock = yield* Effect.promise(() => Bun.file(join(root, "bun.lock")).text())
+      for (const { hashes, name, purl = "" } of bill.components) {
+        if (!purl.startsWith("pkg:npm/")) continue
+        const sums = hashes?.map(({ alg, content }) => [alg, Buffer.from(content, "hex").toString("base64")])
+        const locked = decodeURIComponent(purl.slice("pkg:npm/".length))
+        const line = lock.split("\n").find((each) => each.includes(`["${locked}"`))
+        expect([name, sums]).toEqual([name, [["SHA-512", /"sha512-([^"]+)"/.exec(line ?? "")?.[1] ?? ""]]])
+      }
+      const bun = bill.components.find(({ name }) => name === "bun")
+      const host = yield* Target.host
+      const executables = bun?.components?.filter(({ type }) => type === "file") ?? []
+      expect(executables).toHaveLength(Target.all.length)
+      const own = executables.find(({ name }) => name === Executable.nameOf(host))
+      const sum = yield* Effect.promise(() => Checksum.of(process.execPath))
+      expect(own?.hashes).toEqual([{ alg: "SHA-256", content: sum }])
+    })
+  )
+
+  live("has a licence of each library in Bun", () =>
+    Effect.gen(function* () {
+      const { bill } = yield* read
+      const parts = bill.components.find(({ name }) => name === "bun")?.components ?? []
+      expect(parts.filter(({ licenses }) => licenses?.length !== 1).map(({ name }) => name)).toEqual([])
+      const named = new Map(parts.map(({ licenses, name }) => [name, licenses?.[0]]))
+      expect(named.get("webkit")).toEqual({ expression: "LGPL-2.0-or-later AND BSD-2-Clause" })
+      for (const name of ["usockets", "brotli"]) expect(named.has(name)).toBe(true)
+    })
+  )
+
+  live("has a serial number that is the same for the same contents", () =>
+    Effect.gen(function* () {
+      const { bill, text } = yield* read
+      expect(bill.serialNumber).toMatch(
+        /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+      )
+      const rest = text.replace(/ {2}"serialNumber": .*\n/, "")
+      expect(bill.serialNumber).toBe(`urn:uuid:${Bun.randomUUIDv5(rest, "url")}`)
     })
   )
 

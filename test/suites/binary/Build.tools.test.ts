@@ -1,6 +1,6 @@
 /** The build: its targets, its contents, and its reproducibility. */
 import { describe, expect } from "bun:test"
-import { readdir, rm } from "node:fs/promises"
+import { appendFile, copyFile, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import * as Build from "@homeostat/runtime/command/Build"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -11,6 +11,8 @@ import * as Sources from "../../../deploy/build/Sources.ts"
 import * as Target from "../../../deploy/build/Target.ts"
 import manifest from "../../../package.json" with { type: "json" }
 import * as Release from "./Release.ts"
+
+const root = join(import.meta.dir, "../../..")
 
 const sumOf = (file: string) => Release.run(["sha256sum", file]).pipe(Effect.map((line) => line.split(" ")[0]))
 
@@ -133,6 +135,39 @@ describe("A build", () => {
         expect(ended.stdout).toContain("target:   linux-arm64\n")
       }),
     Release.millis
+  )
+})
+
+describe("Bun's executable", () => {
+  live("that is not of the release is not built into a program", () =>
+    Effect.gen(function* () {
+      const folder = yield* Directory.make
+      const other = join(folder, "bun")
+      yield* Effect.promise(async () => {
+        await copyFile(process.execPath, other)
+        await appendFile(other, "changed")
+      })
+      const { exitCode, stderr } = yield* Process.run(other, [join(root, "deploy/build.ts"), "--outdir", folder])
+      expect(stderr).toMatch(
+        /^build: Bun's executable for linux-\S+ differs from the release: \/\S+\/bun has the SHA-256 [0-9a-f]{64} \(must be [0-9a-f]{64}: run npx --yes bun@\S+ in its place\)\n$/
+      )
+      expect(exitCode).toBe(1)
+    })
+  )
+
+  live("that cannot be downloaded is named", () =>
+    Effect.gen(function* () {
+      const folder = yield* Directory.make
+      const { exitCode, stderr } = yield* Process.run(
+        process.execPath,
+        [join(root, "deploy/build.ts"), "--target", "darwin-arm64", "--outdir", folder],
+        { env: { ...process.env, BUN_INSTALL_CACHE_DIR: folder, HTTPS_PROXY: "http://127.0.0.1:9", https_proxy: "" } }
+      )
+      expect(stderr).toMatch(
+        /^build: Bun for darwin-arm64 can't be downloaded: .* \(or put bun-darwin-aarch64-v.* into .*\)\n$/
+      )
+      expect(exitCode).toBe(1)
+    })
   )
 })
 

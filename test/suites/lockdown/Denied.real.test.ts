@@ -401,6 +401,19 @@ describe("The policies of the manager", () => {
           yield* denies(policy, pod({ securityContext }), text("pod"))
           yield* denies(policy, container({ securityContext }), text(first.name))
         }
+        yield* denies(
+          policy,
+          pod({ nodeName: "node-1" }),
+          "field of the pod template forbidden: nodeName (must not be set)"
+        )
+        for (const priorityClassName of ["system-node-critical", "system-cluster-critical"]) {
+          yield* denies(
+            policy,
+            pod({ priorityClassName }),
+            `priorityClassName forbidden: ${priorityClassName} (must not begin with system-)`
+          )
+        }
+        yield* accepts(pod({ priorityClassName: "low", nodeSelector: { disk: "fast" } }))
         const sysctls = [{ name: "kernel.shm_rmid_forced", value: "1" }]
         yield* denies(policy, pod({ securityContext: { sysctls } }), text("pod"))
         yield* denies(
@@ -529,12 +542,39 @@ describe("The policies of the manager", () => {
         for (const name of ["hostNetwork", "hostPID", "hostIPC"]) {
           yield* denies(policy, pod({ [name]: true }), field(name))
         }
-        yield* denies(
-          policy,
-          pod({ volumes: [{ name: "root", hostPath: { path: "/" } }] }),
-          "hostPath forbidden: volume: root (must be of another type)"
-        )
-        yield* accepts(pod({ volumes: [{ name: "root", configMap: { name: "a" } }] }))
+        const types =
+          "configMap, csi, downwardAPI, emptyDir, ephemeral, image, persistentVolumeClaim, projected, secret"
+        for (const source of [
+          { hostPath: { path: "/" } },
+          { nfs: { server: "10.0.0.1", path: "/" } },
+          { iscsi: { targetPortal: "10.0.0.1", iqn: "iqn.2026-11.example:a", lun: 0 } }
+        ]) {
+          yield* denies(
+            policy,
+            pod({ volumes: [{ name: "root", ...source }] }),
+            `volume forbidden: root (must be one of ${types})`
+          )
+        }
+        const ephemeral = (more: object) => {
+          const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...more }
+          return pod({ volumes: [{ name: "scratch", ephemeral: { volumeClaimTemplate: { spec } } }] })
+        }
+        for (const source of [
+          { dataSource: { kind: "PersistentVolumeClaim", name: "victim" } },
+          { dataSourceRef: { kind: "PersistentVolumeClaim", name: "victim" } },
+          { selector: { matchLabels: { app: "victim" } } },
+          { volumeName: "victim" }
+        ]) {
+          yield* denies(
+            policy,
+            ephemeral(source),
+            "claim of an ephemeral volume forbidden: scratch (must not have the data of another claim)"
+          )
+        }
+        for (const source of [{ configMap: { name: "a" } }, { csi: { driver: "secrets-store.csi.k8s.io" } }, {}]) {
+          yield* accepts(pod({ volumes: [{ name: "root", ...source }] }))
+        }
+        yield* accepts(ephemeral({ storageClassName: "fast" }))
         const app = { name: "app", image: "registry.test/web:1" }
         const text = "privileges forbidden: container: bad (must not be privileged or add capabilities)"
         for (const securityContext of [{ privileged: true }, { capabilities: { add: ["SYS_ADMIN"] } }]) {
@@ -769,7 +809,7 @@ describe("The policies of the manager", () => {
     })
   )
 
-  locked("accept only CRDs of the program's groups", ({ accepts, cluster, denies, strong }) =>
+  locked("accept only CRDs of the program's groups", ({ accepts, cluster, denies, home, strong }) =>
     Effect.gen(function* () {
       const text = (group: string) =>
         `group of the CRD forbidden: ${group} (must be apps.kubedojo.io or backup.example.com)`
@@ -777,6 +817,23 @@ describe("The policies of the manager", () => {
       yield* accepts(create("apps.kubedojo.io"))
       yield* accepts(create("backup.example.com"))
       yield* denies("crds", create("example.org"), text("example.org"))
+      const converting = (clientConfig: object) => {
+        const definition = Locked.crd("apps.kubedojo.io")
+        const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig } }
+        return Locked.create(crds, undefined, { ...definition, spec: { ...definition.spec, conversion } })
+      }
+      const service = { name: "homeostat-webhook", namespace: home, path: "/convert" }
+      yield* accepts(converting({ service }))
+      for (const clientConfig of [
+        { url: "https://evil.example.com/convert" },
+        { service: { ...service, namespace: "default" } }
+      ]) {
+        yield* denies(
+          "crds",
+          converting(clientConfig),
+          "conversion of the CRD forbidden: things.apps.kubedojo.io (must be None, or by a Service in the namespace of the manager)"
+        )
+      }
       const path = `${Locked.pathOf(crds, undefined)}/things.example.net`
       yield* Effect.acquireRelease(
         cluster.request("POST", Locked.pathOf(crds, undefined), { body: Locked.crd("example.net") }),

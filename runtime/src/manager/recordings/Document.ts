@@ -323,7 +323,11 @@ const isTime = (value: unknown): boolean => typeof value === "string" && !Number
 const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(isItem)
 
-const isHash = (value: unknown): boolean => typeof value === "string" && /^-?\d+$/.test(value)
+/** A hash has 64 bits. More digits would cost time that grows with their square. */
+const isHash = (value: unknown): boolean => typeof value === "string" && /^\d{1,20}$/.test(value)
+
+/** A count, or the index of an object. */
+const isIndex = (value: unknown): boolean => typeof value === "number" && Number.isInteger(value)
 
 const isResponse = (value: unknown): boolean =>
   isMembers(value) && Number.isInteger(value.status) && isMembers(value.headers)
@@ -346,19 +350,28 @@ const isMemory = (value: unknown): boolean =>
   (value.unserved === undefined || isListOf(value.unserved, (each) => typeof each === "string")) &&
   (value.accepted === undefined || (isMembers(value.accepted) && Object.values(value.accepted).every(isHash)))
 
-const isWhole = (value: object): boolean =>
+const isRead = (value: unknown): boolean =>
   isMembers(value) &&
-  areTexts(value, "controller", "reconcileID", "trace", "server") &&
-  isTime(value.startedAt) &&
-  isTime(value.finishedAt) &&
-  areTexts(value.object, "kind", "key") &&
-  areTexts(value.ending, "outcome") &&
-  isMemory(value.memory) &&
-  isMembers(value.omitted) &&
-  [value.redacted, value.omitted.reads, value.omitted.requests].every(Number.isInteger) &&
-  isListOf(value.objects, (each) => isMembers(each) && areTexts(each.metadata, "name")) &&
-  isListOf(value.reads, (each) => areTexts(each, "verb", "resource")) &&
-  isListOf(value.requests, isRequest)
+  areTexts(value, "verb", "resource") &&
+  (value.found === undefined || isIndex(value.found) || isListOf(value.found, isIndex))
+
+/** The check of each part. */
+const parts: ReadonlyArray<readonly [name: string, isValid: (value: unknown) => boolean]> = [
+  ...["controller", "reconcileID", "trace", "server"].map(
+    (name) => [name, (value: unknown) => typeof value === "string"] as const
+  ),
+  ["startedAt", isTime],
+  ["finishedAt", isTime],
+  ["object", (value) => areTexts(value, "kind", "key")],
+  ["ending", (value) => areTexts(value, "outcome")],
+  ["memory", isMemory],
+  ["omitted", (value) => isMembers(value) && isIndex(value.reads) && isIndex(value.requests)],
+  ["redacted", isIndex],
+  ["start", isIndex],
+  ["objects", (value) => isListOf(value, (each) => isMembers(each) && areTexts(each.metadata, "name"))],
+  ["reads", (value) => isListOf(value, isRead)],
+  ["requests", (value) => isListOf(value, isRequest)]
+]
 
 /** The document in a text; otherwise why it is invalid. */
 export const parse = (text: string): Document | string => {
@@ -375,5 +388,6 @@ export const parse = (text: string): Document | string => {
   if (version !== 1)
     return `its version is ${Text.clip(JSON.stringify(version) ?? "absent", 20)} (this program reads 1)`
   // The members of the objects and the bodies are not checked: the program that recorded them is of this version.
-  return isWhole(value) ? (value as Document) : "some of its parts are absent or invalid"
+  const invalid = parts.find(([name, isValid]) => !isValid(Reflect.get(value, name)))
+  return invalid === undefined ? (value as Document) : `its part ${JSON.stringify(invalid[0])} is absent or invalid`
 }

@@ -130,7 +130,7 @@ test("A text that is not a recording is rejected with the reason", () => {
     ["[]", 'its kind is not "Recording"'],
     ['{"kind":"Plan"}', 'its kind is not "Recording"'],
     ['{"kind":"Recording","version":2}', "its version is 2 (this program reads 1)"],
-    ['{"kind":"Recording","version":1}', "some of its parts are absent or invalid"]
+    ['{"kind":"Recording","version":1}', 'its part "controller" is absent or invalid']
   ]
   for (const [text, reason] of cases) expect(Document.parse(text)).toBe(reason)
 })
@@ -227,12 +227,20 @@ test("A recording with an invalid part is rejected", () => {
     { requests: [{ method: "GET", path: "/x", startedAt: "1970-01-01T00:00:00Z", millis: 1, response: {} }] },
     { memory: {} },
     { memory: { dropped: ["x"] } },
+    // Their conversion would take minutes.
+    { memory: { dropped: ["9".repeat(3_000_000)] } },
+    { memory: { dropped: [], accepted: { slot: "9".repeat(21) } } },
+    { start: "__proto__" },
+    { start: "length" },
+    { reads: [{ verb: "get", resource: "pods/v1", found: "__proto__" }] },
+    { reads: [{ verb: "list", resource: "pods/v1", found: ["constructor"] }] },
     { ending: {} },
     { object: {} },
     { omitted: {} }
   ]
   for (const part of parts) {
-    expect(Document.parse(JSON.stringify({ ...document, ...part }))).toBe("some of its parts are absent or invalid")
+    const [name] = Object.keys(part)
+    expect(Document.parse(JSON.stringify({ ...document, ...part }))).toBe(`its part "${name}" is absent or invalid`)
   }
 })
 
