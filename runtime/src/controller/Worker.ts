@@ -359,7 +359,7 @@ const settle = <R>(
   /** The key waits for a trigger. The write of the attempt itself comes back as an event, which does not count. */
   const giveUp = (next: Next): Next => {
     forget(shared, key)
-    queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority })
+    queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority, holdsEchoes: true })
     return next
   }
   const again = (kind: TriggerEvent["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
@@ -376,7 +376,7 @@ const settle = <R>(
         if (Option.isNone(delay)) return giveUp({ _tag: "GiveUp" })
         trouble.set(key, { generation, isUnreached: kind === "unreachable" })
         const afterMillis = Math.max(delay.value, askedMillis(input))
-        queue.addAfter(key, afterMillis, fired(kind), { priority: at })
+        queue.addAfter(key, afterMillis, fired(kind), { priority: at, holdsEchoes: true })
         return { _tag: "Run", afterMillis }
       })
     )
@@ -394,7 +394,8 @@ const settle = <R>(
       forget(shared, key)
       const afterMillis = Duration.toMillis(outcome.after)
       if (afterMillis === 0 || afterMillis === Number.POSITIVE_INFINITY) return { _tag: "Wait" }
-      queue.addAfter(key, afterMillis, fired("requeue_after"), { priority: outcome.priority ?? priority })
+      const trigger = { ...fired("requeue_after"), afterMillis }
+      queue.addAfter(key, afterMillis, trigger, { priority: outcome.priority ?? priority })
       return { _tag: "Run", afterMillis }
     }
     case "Requeue":

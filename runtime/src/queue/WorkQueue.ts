@@ -16,10 +16,12 @@
  *   priority runs first.
  *
  * Echoes. An event is an echo for the key whose run wrote the version that the event reports. It is news for every other key.
- * - An echo does not end a delay; its trigger joins the others. Otherwise a failing reconcile that writes its status would retry at
- *   once, again and again. News ends the delay.
- * - If a run ends without a delay, one more run follows for its echoes, because a reconcile may have computed the status before it
+ * - An echo does not end a back-off, which is a delay with `holdsEchoes`; its trigger joins the others. Otherwise a failing reconcile that
+ *   writes its status would retry at once, again and again. News ends the back-off.
+ * - If a run ends without a back-off, one more run follows for its echoes, because a reconcile may have computed the status before it
  *   wrote. The second run writes nothing, so it causes no echo.
+ * - So an echo ends any other delay, but once for each object until news or the end of a delay: a reconcile that polls may write in
+ *   each run.
  * - An echo changes neither the position nor the priority of a waiting key.
  *
  * An event arrives before or after the answer to its write. So `done` decides about the triggers that arrived during the run. A key
@@ -55,6 +57,8 @@ export interface AddOptions {
 export interface AddAfterOptions {
   /** Any finite number; higher runs first. Default 0: a worker that runs again passes the priority of its item. */
   readonly priority?: number | undefined
+  /** Whether the delay is a back-off, which no echo ends. Default false. */
+  readonly holdsEchoes?: boolean | undefined
 }
 
 /** A key for a worker, with its triggers. Times are milliseconds of the Clock. */
@@ -133,7 +137,7 @@ export interface WorkQueue<T> {
   /**
    * Ends the run. Call it after `addAfter`. Ignores a key that is not processing.
    *
-   * @param own the versions that the run wrote; their events do not end a delay of this key
+   * @param own the versions that the run wrote; their events do not end a back-off of this key
    */
   readonly done: (key: string, own?: WrittenVersions.WrittenVersions) => void
   /** Takes back a key whose run did not start, instead of `done`. The key becomes the first of its priority. */
@@ -180,6 +184,7 @@ export const make = <T>(options?: {
       let entry = delayed.first()
       for (; entry !== undefined && entry.dueAt <= now; entry = delayed.first()) {
         delayed.remove(entry)
+        entry.echoed = undefined
         makeReady(entry, shown(entry.dueAt))
       }
       return entry?.dueAt ?? Number.POSITIVE_INFINITY
@@ -243,8 +248,19 @@ export const make = <T>(options?: {
       return entry
     }
 
+    /** Ends a delay that is no back-off, for the first echo of an object since the last news. */
+    const echo = (entry: Entry<T>, uid: string): void => {
+      if (entry.place === "idle" || entry.place === "undecided" || entry.echoed?.has(uid) === true) return
+      entry.echoed ??= new Set()
+      entry.echoed.add(uid)
+      if (entry.place !== "delayed" || entry.holdsEchoes) return
+      delayed.remove(entry)
+      makeReady(entry, clock.currentTimeMillisUnsafe())
+    }
+
     /** Makes the entry ready, with the higher of its own priority and this one. */
     const promote = (entry: Entry<T>, priority: number): void => {
+      entry.echoed = undefined
       raise(entry, priority)
       if (entry.place === "ready") return
       if (entry.place === "delayed") delayed.remove(entry)
@@ -258,7 +274,7 @@ export const make = <T>(options?: {
       const known = entered.version === undefined ? undefined : entries.get(key)
       if (known !== undefined && entered.version !== undefined) {
         if (WrittenVersions.has(known.own, entered.version)) entered.isNews = false
-        else if (known.running && (known.undecided?.length ?? 0) < mostUndecided) {
+        if (known.running && (known.undecided?.length ?? 0) < mostUndecided) {
           enter(key, entered)
           if (known.place === "idle") known.place = "undecided"
           if (known.undecided === undefined) known.undecided = [entered]
@@ -269,6 +285,7 @@ export const make = <T>(options?: {
       const entry = enter(key, entered)
       if (entered.isNews) promote(entry, priority)
       else if (entry.place === "idle") entry.place = "undecided"
+      else echo(entry, options?.version?.uid ?? "")
     }
 
     /** Compares the triggers that arrived during the run with the writes of the run, and makes the key ready for news. */
@@ -277,8 +294,9 @@ export const make = <T>(options?: {
       entry.undecided = undefined
       for (const entered of undecided) {
         if (entered.version !== undefined && WrittenVersions.has(entry.own, entered.version)) {
+          if (entered.isDropped && entered.isNews) entry.droppedNews--
           entered.isNews = false
-          if (entered.isDropped) entry.droppedNews--
+          echo(entry, entered.version.uid ?? "")
         } else promote(entry, entered.priority)
       }
     }
@@ -292,11 +310,13 @@ export const make = <T>(options?: {
       // An infinite delay means that the key waits for a trigger.
       if (delayMillis < Number.POSITIVE_INFINITY) retries++
       const priority = options?.priority ?? 0
+      const holdsEchoes = options?.holdsEchoes ?? false
       const entry = enter(key, { trigger, priority, version: undefined, isNews: true, isDropped: false })
-      // An echo does not end the delay, whether it arrived before or after it.
+      // `done` decides whether echoes of the run end the delay.
       if (entry.place === "undecided") entry.priority = priority
       raise(entry, priority)
       if (entry.place === "ready") return
+      entry.holdsEchoes = holdsEchoes || (entry.place === "delayed" && entry.holdsEchoes)
       const dueAt = Time.monotonic(clock) + Math.ceil(delayMillis)
       if (entry.place !== "delayed") {
         entry.place = "delayed"
