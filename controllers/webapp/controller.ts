@@ -21,6 +21,7 @@ import * as Access from "@homeostat/runtime/controller/Access"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
+import * as Refused from "@homeostat/runtime/controller/Refused"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
@@ -153,6 +154,7 @@ export const controller = Controller.make("webapp", {
       const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, container, now)
       yield* Rollback.report(app, rollback)
       const status = observe(app, {
+        nextAttempt: failure === undefined ? "" : yield* Refused.nextAttempt(failure),
         config,
         deployment,
         service,

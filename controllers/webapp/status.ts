@@ -54,6 +54,8 @@ export interface Observation {
   /** The name of the container with the image. */
   readonly container: string
   readonly rollback?: Partial<Pick<Rollback.Choice, "isHeld" | "lastGood" | "rolledBack">> | undefined
+  /** Ends the messages of Ready and Stalled while the API server refuses a child: when the next attempt is. */
+  readonly nextAttempt?: string | undefined
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -88,6 +90,9 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
               : notReadyOf(failing === route)
         }
 
+  const timed = (finding: Finding): Finding =>
+    isRefused(finding) ? { ...finding, message: finding.message + (seen.nextAttempt ?? "") } : finding
+
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
     type,
     status,
@@ -95,7 +100,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     message
   })
   const conditions = [
-    condition(Condition.Ready, ready),
+    condition(Condition.Ready, timed(ready)),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
     config && condition(Config.conditionType, config),
@@ -109,7 +114,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     Rollback.condition(app, seen.rollback),
     // Both are present only while they are True, as in kstatus.
     failing && stalled === undefined ? condition(Condition.Reconciling, { ...failing, status: "True" }) : undefined,
-    stalled && condition(Condition.Stalled, { ...stalled, status: "True" })
+    stalled && condition(Condition.Stalled, timed({ ...stalled, status: "True" }))
   ].filter((each) => each !== undefined)
 
   const { object } = seen.deployment
@@ -138,6 +143,9 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
 }
 
 const isFailing = ({ status }: Finding): boolean => status !== "True"
+
+/** Whether the API server refuses the child. */
+const isRefused = ({ reason }: Finding): boolean => reason === "Forbidden" || reason === "Invalid"
 
 const isStalled = ({ stalled }: Finding): boolean => stalled === true
 

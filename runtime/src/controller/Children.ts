@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Record from "effect/Record"
 import type * as Cache from "../cache/Cache.ts"
-import { type ApiError, type BadRequest, Forbidden, type Invalid, type ServerError } from "../client/ApiError.ts"
+import { type Answered, type ApiError, Forbidden } from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import * as Refusal from "../client/Refusal.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -39,7 +39,7 @@ export interface Waiting<out A> {
 }
 
 /** Why a child cannot be applied until something else changes. */
-export type Refused = Ownership.NotOwned | NotServed | Forbidden | Invalid | BadRequest | ServerError | TerminalError
+export type Refused = Ownership.NotOwned | NotServed | Answered | TerminalError
 
 /** A child that could not be applied. */
 export interface Failed {

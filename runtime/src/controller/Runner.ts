@@ -182,7 +182,8 @@ export const prepare = <R>(
         backoffs: yield* Backoff.make(controller.retry),
         memory: Memory.make(hotLoop),
         timeouts: yield* Timeouts.make(yield* Clock.Clock, controller.timeout),
-        trouble: new Map()
+        trouble: new Map(),
+        timers: new Map()
       }
       const { memory, queue } = shared
       yield* metered.follow(queue, shared.backoffs)

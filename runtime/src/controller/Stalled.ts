@@ -3,14 +3,17 @@
  *
  * | reason | failure | retries |
  * | --- | --- | --- |
- * | `Forbidden` | the API server forbids a request because of a missing permission, or by admission | by the schedule |
- * | `Invalid` | the API server rejects an object that the reconcile writes | when something changes |
+ * | `Forbidden` | the API server forbids a request because of a missing permission, or by admission | by the schedule, or slowly |
+ * | `Invalid` | the API server rejects an object that the reconcile writes | when something changes; slowly if it names no field |
  * | `NotOwned` | an object that the owner does not control has the name of a child | when something changes |
  * | `NotServed` | the API server does not serve the kind of a child, which is optional | when the API server serves the kind |
  * | `InvalidSpec` | the object does not match its schema | when something changes |
  * | `TooLarge` | the object is too large for the cache | when something changes |
  * | `TerminalError` | the reconcile fails with a `TerminalError`, or uses what the controller does not declare | when something changes |
  * | `InternalError` | the reconcile dies with a defect | by the schedule |
+ *
+ * A controller that asked for another run by `requeueAfter` keeps that timer. Slow retries are those of `Refused`: the message of the
+ * conditions names the time of the next one.
  *
  * The runtime writes the same report once, and removes it when an attempt succeeds or fails for another reason. A conflict or a
  * server that does not answer does not remove the report. If the reconcile writes conditions of kstatus in the attempt, the runtime
@@ -45,6 +48,7 @@ import * as FieldOwner from "./FieldOwner.ts"
 import { NotServed } from "./NotServed.ts"
 import * as Ownership from "./Ownership.ts"
 import { Reconciliation } from "./Reconciliation.ts"
+import * as Refused from "./Refused.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import { TooLarge } from "./TooLarge.ts"
@@ -90,15 +94,18 @@ const reportOf = (
       ? undefined
       : { reason: "Forbidden", message: Refusal.describe(error, declares) }
   }
+  if (Refusal.isDenied(error)) return { reason: "Forbidden", message: Refusal.describe(error) }
   if (Refusal.isRejection(error) || Refusal.isMistyped(error))
     return { reason: "Invalid", message: Refusal.describe(error) }
-  if (Refusal.isDenied(error)) return { reason: "Forbidden", message: Refusal.describe(error) }
   if (error instanceof Ownership.NotOwned) return report("NotOwned", hide(error.message))
   if (error instanceof TooLarge) return report("TooLarge", error.message)
   if (error instanceof NotServed) return report("NotServed", hide(error.message))
   if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", hide(error.message))
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", hide(messageOf(error))) : undefined
 }
+
+/** The reasons that a later attempt may overcome without a change that triggers it. */
+const retried: ReadonlyArray<Report["reason"]> = ["Forbidden", "InternalError"]
 
 /** The services that a report on an object needs. */
 type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
@@ -180,19 +187,26 @@ export const reported =
           : reportOf(error, resource, object, { declares, hide })
       if (found === undefined && (isFleeting(error) || error instanceof Ownership.OwnerGone))
         return Effect.failCause(cause)
-      const isFinal = found !== undefined && found.reason !== "Forbidden" && found.reason !== "InternalError"
+      const isFinal = found !== undefined && !retried.includes(found.reason) && !Refusal.isByAdmission(error)
       const reporting =
         found === undefined
           ? retract(object)
-          : Effect.tap(write(resource, object, found), (isNews) =>
-              // `Owned` has recorded the Event.
-              (isNews || found.reason === "Invalid") && found.reason !== "NotOwned" ? warn(object, found) : Effect.void
+          : Effect.tap(
+              Effect.flatMap(Refused.nextAttempt(error), (next) =>
+                write(resource, object, { ...found, message: found.message + next })
+              ),
+              (isNews) =>
+                // `Owned` has recorded the Event.
+                (isNews || found.reason === "Invalid") && found.reason !== "NotOwned"
+                  ? warn(object, found)
+                  : Effect.void
             )
       return Effect.matchCauseEffect(reporting, {
         onFailure: (problem): Effect.Effect<never, E | Status.Failure> => {
           const unwritten = Cause.squash(problem)
-          // Such a failure of the attempt ends the retries, and nothing would write the report.
-          const isLost = (isUndeclared || error instanceof TerminalError) && isFleeting(unwritten)
+          // Such a failure of the attempt ends the retries or delays them, and nothing would write the report.
+          const isLong = isUndeclared || error instanceof TerminalError || Refusal.isByAdmission(error)
+          const isLost = isLong && isFleeting(unwritten)
           return isLost || unwritten instanceof Ownership.OwnerGone
             ? Effect.failCause(problem)
             : Effect.andThen(

@@ -41,6 +41,7 @@ import type { Change } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
+import * as Refused from "./Refused.ts"
 import type { Result } from "./Result.ts"
 import type { Timeouts } from "./Timeouts.ts"
 import type { TriggerEvent } from "./Trigger.ts"
@@ -55,8 +56,26 @@ export interface Shared<R> {
   readonly backoffs: Backoffs
   readonly memory: Memory
   readonly timeouts: Timeouts
-  /** The generation of each failing object by key, and whether its latest attempt did not reach the API server. */
-  readonly trouble: Map<string, { readonly generation: number | undefined; readonly isUnreached: boolean }>
+  /** The failing objects by key. */
+  readonly trouble: Map<string, Trouble>
+  /** The objects whose latest success asked for another run after a time, by key. */
+  readonly timers: Map<string, Timer>
+}
+
+/** A failing object. */
+interface Trouble {
+  readonly generation: number | undefined
+  /** Whether its latest attempt did not reach the API server. */
+  readonly isUnreached: boolean
+  /** Its retry, if admission refused its latest attempt. */
+  readonly refused: Refused.Retry | undefined
+}
+
+/** A requested run. */
+interface Timer {
+  readonly afterMillis: number
+  /** In monotonic milliseconds. */
+  readonly dueAt: number
 }
 
 /** The progress of a worker. */
@@ -127,9 +146,10 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
       /** The services of an attempt. */
       const contextOf = (
         object: KubernetesObject,
-        { changes, corrections, id, ledger, root }: Started,
+        started: Started,
         scope: Scope.Scope
       ): Context.Context<R | Reachability | Reconciliation | Scope.Scope> => {
+        const { changes, corrections, id, ledger, root } = started
         const context = given.pipe(
           Context.add(Reconciliation, {
             id,
@@ -143,6 +163,8 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
             deleted: controller.deleted,
             selectors: controller.selectors,
             owns: controller.owns,
+            retryAt: (error) =>
+              Effect.map(retryOf(shared, started, keyString(object.metadata), error, object), Option.getOrUndefined),
             corrected: (correction: Correction) => void corrections.push(correction),
             changed: (change: Change) => void changes.push(change)
           }),
@@ -197,7 +219,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         const began = Time.monotonic(clock)
         const id = crypto.randomUUID()
         const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
-        const started: Started = { id, root, ledger: new Ledger(), corrections: [], changes: [] }
+        const started: Started = { id, root, ledger: new Ledger(), corrections: [], changes: [], retry: undefined }
         const { changes, corrections, ledger } = started
         const found = shared.informer.store.get(item.key)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
@@ -206,7 +228,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
 
         // A new generation resets the back-off, because the change may be the fix.
         const failing = trouble.get(item.key)
-        if (failing !== undefined && failing.generation !== generation) forget(shared, item.key)
+        if (failing !== undefined && failing.generation !== generation) resetBackoff(shared, item.key)
         const number = backoffs.attempts(item.key) + 1
 
         const exit = object === undefined ? undefined : yield* execute(object, started)
@@ -215,7 +237,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
             ? Outcome.Vanished()
             : outcomeOf(exit, { interrupted: progress.isOver, server: reachability.server })
         if (object !== undefined && "error" in outcome) ledger.suspect(object)
-        const settled = settle(shared, item, outcome, { generation, root, clock, reachability })
+        const settled = settle(shared, item, outcome, { generation, object, started, clock, reachability })
         const next = Effect.isEffect(settled) ? yield* settled : settled
         queue.done(item.key, ledger.versions())
         // The deletion event may have passed, so entries that this run has added since then are removed here.
@@ -294,6 +316,10 @@ interface Started {
   readonly ledger: Ledger
   readonly corrections: Array<Correction>
   readonly changes: Array<Change>
+  /** When the next attempt begins if this one fails with this error, in ms of the Clock; none if the retries end. */
+  retry:
+    | { readonly error: unknown; readonly at: Option.Option<number>; readonly refused: Refused.Retry | undefined }
+    | undefined
 }
 
 /** Passes the record to an observer. A defect of an observer does not stop the worker. */
@@ -328,42 +354,38 @@ const rootOf = (
 }
 
 /** Resets the back-off of an object. */
-export const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
+const resetBackoff = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
   backoffs.forget(key)
   trouble.delete(key)
 }
+
+/** Resets the back-off and the timer of an object. */
+export const forget = <R>(shared: Shared<R>, key: string): void => {
+  resetBackoff(shared, key)
+  shared.timers.delete(key)
+}
+
+/** The shortest time after which a timer repeats an attempt that failed permanently, in ms. */
+const shortestTimer = 30_000
 
 /** The Retry-After of the server that refused, in ms. */
 const askedMillis = (error: unknown): number =>
   (ApiError.isApiError(error) ? ApiError.askedMillis(error) : undefined) ?? 0
 
-/** Adds the key to the queue again if the outcome needs it. */
-const settle = <R>(
-  shared: Shared<R>,
-  { key, priority }: Item<TriggerEvent>,
-  outcome: Outcome,
-  state: {
-    readonly generation: number | undefined
-    readonly root: Recording.Span | undefined
-    readonly clock: Clock.Clock
-    readonly reachability: Reachability["Service"]
-  }
-): Next | Effect.Effect<Next> => {
-  const { controller, queue, backoffs, trouble } = shared
-  const { generation } = state
-  const fired = (kind: TriggerEvent["kind"]): TriggerEvent => ({
-    kind,
-    at: state.clock.currentTimeMillisUnsafe(),
-    traceparent: state.root === undefined ? undefined : TraceParent.format(state.root)
-  })
-  /** The key waits for a trigger. The write of the attempt itself comes back as an event, which does not count. */
-  const giveUp = (next: Next): Next => {
-    forget(shared, key)
-    queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority, holdsEchoes: true })
-    return next
-  }
-  const again = (kind: TriggerEvent["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
-    backoffs.next(key, input).pipe(
+/**
+ * When the next attempt begins if this one fails with this error, in ms of the Clock; none if the retry schedule has ended. The attempt may
+ * ask for it before it fails.
+ */
+const retryOf = <R>(
+  { backoffs, controller, trouble }: Shared<R>,
+  started: Started,
+  key: string,
+  error: unknown,
+  object: KubernetesObject | undefined
+): Effect.Effect<Option.Option<number>> => {
+  if (started.retry !== undefined && started.retry.error === error) return Effect.succeed(started.retry.at)
+  return Effect.clockWith((clock) =>
+    backoffs.next(key, error).pipe(
       Effect.catchCause((cause) =>
         Effect.as(
           Effect.logError(
@@ -372,10 +394,60 @@ const settle = <R>(
           Option.none<number>()
         )
       ),
-      Effect.map((delay): Next => {
-        if (Option.isNone(delay)) return giveUp({ _tag: "GiveUp" })
-        trouble.set(key, { generation, isUnreached: kind === "unreachable" })
-        const afterMillis = Math.max(delay.value, askedMillis(input))
+      Effect.map((delay) => {
+        const now = clock.currentTimeMillisUnsafe()
+        const refused = Refused.retryOf(error, object, trouble.get(key)?.refused, now)
+        const at = Option.map(delay, (millis) => Math.max(now + Math.max(millis, askedMillis(error)), refused?.at ?? 0))
+        started.retry = { error, at, refused }
+        return at
+      })
+    )
+  )
+}
+
+/** Adds the key to the queue again if the outcome needs it. */
+const settle = <R>(
+  shared: Shared<R>,
+  { key, priority }: Item<TriggerEvent>,
+  outcome: Outcome,
+  state: {
+    readonly generation: number | undefined
+    readonly object: KubernetesObject | undefined
+    readonly started: Started
+    readonly clock: Clock.Clock
+    readonly reachability: Reachability["Service"]
+  }
+): Next | Effect.Effect<Next> => {
+  const { queue, timers, trouble } = shared
+  const { clock, generation, object, started } = state
+  const fired = (kind: TriggerEvent["kind"]): TriggerEvent => ({
+    kind,
+    at: clock.currentTimeMillisUnsafe(),
+    traceparent: started.root === undefined ? undefined : TraceParent.format(started.root)
+  })
+  const ofTimer = (afterMillis: number): TriggerEvent => ({ ...fired("requeue_after"), afterMillis })
+  /**
+   * The key waits for a trigger, or for the time of the last `requeueAfter`: a periodic controller may succeed then. The write of the
+   * attempt itself comes back as an event, which does not count.
+   */
+  const giveUp = (next: Next): Next => {
+    resetBackoff(shared, key)
+    const timer = timers.get(key)
+    if (timer !== undefined) {
+      const left = timer.dueAt - Time.monotonic(clock)
+      const afterMillis = Math.max(left > 0 ? left : timer.afterMillis, shortestTimer)
+      queue.addAfter(key, afterMillis, ofTimer(afterMillis), { priority, holdsEchoes: true })
+      return { _tag: "Run", afterMillis }
+    }
+    queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority, holdsEchoes: true })
+    return next
+  }
+  const again = (kind: TriggerEvent["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
+    retryOf(shared, started, key, input, object).pipe(
+      Effect.map((retryAt): Next => {
+        if (Option.isNone(retryAt)) return giveUp({ _tag: "GiveUp" })
+        trouble.set(key, { generation, isUnreached: kind === "unreachable", refused: started.retry?.refused })
+        const afterMillis = Math.max(retryAt.value - clock.currentTimeMillisUnsafe(), 0)
         queue.addAfter(key, afterMillis, fired(kind), { priority: at, holdsEchoes: true })
         return { _tag: "Run", afterMillis }
       })
@@ -391,11 +463,14 @@ const settle = <R>(
     case "Terminal":
       return giveUp({ _tag: "Wait" })
     case "RequeueAfter": {
-      forget(shared, key)
       const afterMillis = Duration.toMillis(outcome.after)
-      if (afterMillis === 0 || afterMillis === Number.POSITIVE_INFINITY) return { _tag: "Wait" }
-      const trigger = { ...fired("requeue_after"), afterMillis }
-      queue.addAfter(key, afterMillis, trigger, { priority: outcome.priority ?? priority })
+      if (afterMillis === 0 || afterMillis === Number.POSITIVE_INFINITY) {
+        forget(shared, key)
+        return { _tag: "Wait" }
+      }
+      resetBackoff(shared, key)
+      timers.set(key, { afterMillis, dueAt: Time.monotonic(clock) + afterMillis })
+      queue.addAfter(key, afterMillis, ofTimer(afterMillis), { priority: outcome.priority ?? priority })
       return { _tag: "Run", afterMillis }
     }
     case "Requeue":
@@ -408,7 +483,7 @@ const settle = <R>(
       // the connection: back off.
       if (trouble.get(key)?.isUnreached === true) return Effect.andThen(lost, again("unreachable", outcome.error))
       return Effect.map(lost, (): Next => {
-        trouble.set(key, { generation, isUnreached: true })
+        trouble.set(key, { generation, isUnreached: true, refused: undefined })
         queue.addAfter(key, 0, fired("unreachable"), { priority })
         return { _tag: "Run", afterMillis: 0 }
       })

@@ -394,7 +394,9 @@ describe("The event of a key's own write", () => {
 
   effect("is added to the ready key without moving it", () =>
     Effect.gen(function* () {
-      const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry", { ...backoff, priority: WorkQueue.low }))
+      const queue = yield* after(({ addAfter }) =>
+        addAfter("a", 1000, "retry", { ...backoff, priority: WorkQueue.low })
+      )
       yield* TestClock.adjust(1000)
       queue.add("b", "updated")
       queue.add("a", "echo", event(1))
