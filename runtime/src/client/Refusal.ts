@@ -107,6 +107,13 @@ export const isMistyped = (error: unknown): error is ApiError.ServerError =>
   error instanceof ApiError.ServerError && error.message.includes(": failed to create typed patch object ")
 
 /**
+ * Whether the API server failed for a request (5xx), for example because a webhook does not answer. The same request may succeed later,
+ * and others may succeed now.
+ */
+export const isFailure = (error: unknown): error is ApiError.ServerError | ApiError.Timeout =>
+  (error instanceof ApiError.ServerError || error instanceof ApiError.Timeout) && !isDenied(error) && !isMistyped(error)
+
+/**
  * Whether admission refuses an object, so that the same object may be accepted later: {@link isDenied}, or a 422 that names no field, as
  * validation always does.
  */

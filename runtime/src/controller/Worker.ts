@@ -38,6 +38,7 @@ import {
 } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import type { Change } from "./HotLoop.ts"
+import * as Lasting from "./Lasting.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
@@ -69,6 +70,10 @@ interface Trouble {
   readonly isUnreached: boolean
   /** Its retry, if admission refused its latest attempt. */
   readonly refused: Refused.Retry | undefined
+  /** When its first failure in a row ended, in monotonic ms. */
+  readonly since: number | undefined
+  /** The error of its latest attempt, if the attempt could not report it: it was interrupted. */
+  readonly unreported: unknown
 }
 
 /** A requested run. */
@@ -142,6 +147,12 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
       const all = tracing === undefined ? base : Context.add(base, Tracer.Tracer, Recording.tracer)
       // In one map: after eight additions, each further one would copy all services for each attempt.
       const given = Context.makeUnsafe<R | Reachability>(new Map(all.mapUnsafe))
+      /** The attempt in progress. One function for all attempts costs each of them nothing. */
+      let current: Started | undefined
+      const retryAt: Reconciliation["Service"]["retryAt"] = (error) =>
+        current === undefined
+          ? Effect.succeed(undefined)
+          : Effect.map(retryOf(shared, current, error), Option.getOrUndefined)
 
       /** The services of an attempt. */
       const contextOf = (
@@ -163,8 +174,8 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
             deleted: controller.deleted,
             selectors: controller.selectors,
             owns: controller.owns,
-            retryAt: (error) =>
-              Effect.map(retryOf(shared, started, keyString(object.metadata), error, object), Option.getOrUndefined),
+            lasts: started.lasts,
+            retryAt,
             corrected: (correction: Correction) => void corrections.push(correction),
             changed: (change: Change) => void changes.push(change)
           }),
@@ -179,6 +190,12 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         return root === undefined ? context : Context.add(context, Tracer.ParentSpan, root)
       }
 
+      /** The attempt, after the report of a failure that the attempt before could not report. */
+      const attemptOf = (object: KubernetesObject, { failing, lasts }: Started) =>
+        lasts && failing?.unreported !== undefined
+          ? Effect.andThen(controller.report(object, failing.unreported), controller.attempt(object))
+          : controller.attempt(object)
+
       /**
        * Runs the attempt on a fiber of its own, with its time limit. Fibers and resources of the attempt end with it. Most attempts end
        * without a wait; for them, the fiber is all that is needed.
@@ -187,7 +204,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         const scope = Scope.makeUnsafe()
         const context = contextOf(object, started, scope)
         // The worker provides what the compiler sees as missing. A controller that throws has a defect like any other.
-        const attempt = Effect.suspend(() => controller.attempt(object) as Effect.Effect<Result, unknown, R>)
+        const attempt = Effect.suspend(() => attemptOf(object, started) as Effect.Effect<Result, unknown, R>)
         const fiber = yield* Effect.forkDetach(Effect.setContext(attempt, context), atOnce)
         let result = fiber.pollUnsafe()
         let isLate = false
@@ -219,8 +236,6 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         const began = Time.monotonic(clock)
         const id = crypto.randomUUID()
         const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
-        const started: Started = { id, root, ledger: new Ledger(), corrections: [], changes: [], retry: undefined }
-        const { changes, corrections, ledger } = started
         const found = shared.informer.store.get(item.key)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
@@ -229,6 +244,23 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         // A new generation resets the back-off, because the change may be the fix.
         const failing = trouble.get(item.key)
         if (failing !== undefined && failing.generation !== generation) resetBackoff(shared, item.key)
+        const lasts = failing?.since !== undefined && began - failing.since >= Lasting.millis
+        const ledger = new Ledger()
+        const corrections: Array<Correction> = []
+        const changes: Array<Change> = []
+        const started: Started = {
+          id,
+          root,
+          key: item.key,
+          object,
+          ledger,
+          corrections,
+          changes,
+          failing,
+          lasts,
+          retry: undefined
+        }
+        current = started
         const number = backoffs.attempts(item.key) + 1
 
         const exit = object === undefined ? undefined : yield* execute(object, started)
@@ -237,7 +269,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
             ? Outcome.Vanished()
             : outcomeOf(exit, { interrupted: progress.isOver, server: reachability.server })
         if (object !== undefined && "error" in outcome) ledger.suspect(object)
-        const settled = settle(shared, item, outcome, { generation, object, started, clock, reachability })
+        const settled = settle(shared, item, outcome, { generation, started, clock, reachability })
         const next = Effect.isEffect(settled) ? yield* settled : settled
         queue.done(item.key, ledger.versions())
         // The deletion event may have passed, so entries that this run has added since then are removed here.
@@ -259,6 +291,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
           dropped: item.dropped,
           droppedNews: item.droppedNews,
           number,
+          lasts,
           queuedAt: item.enqueuedAt,
           startedAt,
           finishedAt: startedAt + Time.monotonic(clock) - began,
@@ -312,6 +345,12 @@ const atOnce = { startImmediately: true } as const
 /** The parts that belong to one attempt. */
 interface Started {
   readonly id: string
+  readonly key: string
+  readonly object: KubernetesObject | undefined
+  /** The trouble of the object before the attempt. */
+  readonly failing: Trouble | undefined
+  /** Whether a failure of this attempt has lasted. */
+  readonly lasts: boolean
   readonly root: Recording.Span | undefined
   readonly ledger: Ledger
   readonly corrections: Array<Correction>
@@ -379,10 +418,9 @@ const askedMillis = (error: unknown): number =>
 const retryOf = <R>(
   { backoffs, controller, trouble }: Shared<R>,
   started: Started,
-  key: string,
-  error: unknown,
-  object: KubernetesObject | undefined
+  error: unknown
 ): Effect.Effect<Option.Option<number>> => {
+  const { key, object } = started
   if (started.retry !== undefined && started.retry.error === error) return Effect.succeed(started.retry.at)
   return Effect.clockWith((clock) =>
     backoffs.next(key, error).pipe(
@@ -405,6 +443,10 @@ const retryOf = <R>(
   )
 }
 
+/** Whether the reconcile was interrupted, and so could not report its failure. */
+const isUnreported = ({ cause, error }: Extract<Outcome, { readonly _tag: "Failed" }>): boolean =>
+  error instanceof ReconcileTimeout || Cause.hasInterruptsOnly(cause)
+
 /** Adds the key to the queue again if the outcome needs it. */
 const settle = <R>(
   shared: Shared<R>,
@@ -412,20 +454,18 @@ const settle = <R>(
   outcome: Outcome,
   state: {
     readonly generation: number | undefined
-    readonly object: KubernetesObject | undefined
     readonly started: Started
     readonly clock: Clock.Clock
     readonly reachability: Reachability["Service"]
   }
 ): Next | Effect.Effect<Next> => {
   const { queue, timers, trouble } = shared
-  const { clock, generation, object, started } = state
+  const { clock, generation, started } = state
   const fired = (kind: TriggerEvent["kind"]): TriggerEvent => ({
     kind,
     at: clock.currentTimeMillisUnsafe(),
     traceparent: started.root === undefined ? undefined : TraceParent.format(started.root)
   })
-  const ofTimer = (afterMillis: number): TriggerEvent => ({ ...fired("requeue_after"), afterMillis })
   /**
    * The key waits for a trigger, or for the time of the last `requeueAfter`: a periodic controller may succeed then. The write of the
    * attempt itself comes back as an event, which does not count.
@@ -436,17 +476,24 @@ const settle = <R>(
     if (timer !== undefined) {
       const left = timer.dueAt - Time.monotonic(clock)
       const afterMillis = Math.max(left > 0 ? left : timer.afterMillis, shortestTimer)
-      queue.addAfter(key, afterMillis, ofTimer(afterMillis), { priority, holdsEchoes: true })
+      const trigger = { ...fired("requeue_after"), afterMillis }
+      queue.addAfter(key, afterMillis, trigger, { priority, holdsEchoes: true })
       return { _tag: "Run", afterMillis }
     }
     queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority, holdsEchoes: true })
     return next
   }
   const again = (kind: TriggerEvent["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
-    retryOf(shared, started, key, input, object).pipe(
+    retryOf(shared, started, input).pipe(
       Effect.map((retryAt): Next => {
         if (Option.isNone(retryAt)) return giveUp({ _tag: "GiveUp" })
-        trouble.set(key, { generation, isUnreached: kind === "unreachable", refused: started.retry?.refused })
+        trouble.set(key, {
+          generation,
+          isUnreached: kind === "unreachable",
+          refused: started.retry?.refused,
+          since: kind === "requeue" ? undefined : (started.failing?.since ?? Time.monotonic(clock)),
+          unreported: outcome._tag === "Failed" && isUnreported(outcome) ? input : undefined
+        })
         const afterMillis = Math.max(retryAt.value - clock.currentTimeMillisUnsafe(), 0)
         queue.addAfter(key, afterMillis, fired(kind), { priority: at, holdsEchoes: true })
         return { _tag: "Run", afterMillis }
@@ -470,7 +517,8 @@ const settle = <R>(
       }
       resetBackoff(shared, key)
       timers.set(key, { afterMillis, dueAt: Time.monotonic(clock) + afterMillis })
-      queue.addAfter(key, afterMillis, ofTimer(afterMillis), { priority: outcome.priority ?? priority })
+      const trigger = { ...fired("requeue_after"), afterMillis }
+      queue.addAfter(key, afterMillis, trigger, { priority: outcome.priority ?? priority })
       return { _tag: "Run", afterMillis }
     }
     case "Requeue":
@@ -483,7 +531,13 @@ const settle = <R>(
       // the connection: back off.
       if (trouble.get(key)?.isUnreached === true) return Effect.andThen(lost, again("unreachable", outcome.error))
       return Effect.map(lost, (): Next => {
-        trouble.set(key, { generation, isUnreached: true, refused: undefined })
+        trouble.set(key, {
+          generation,
+          isUnreached: true,
+          refused: undefined,
+          since: undefined,
+          unreported: undefined
+        })
         queue.addAfter(key, 0, fired("unreachable"), { priority })
         return { _tag: "Run", afterMillis: 0 }
       })

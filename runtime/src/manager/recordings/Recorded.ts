@@ -29,6 +29,8 @@ export interface Ending {
   readonly afterMillis?: number | undefined
   /** When the next attempt began after a refusal of an object, which the status names. Milliseconds of the Clock, in whole seconds. */
   readonly retryAt?: number | undefined
+  /** Whether all attempts of the ten seconds before it failed. */
+  readonly lasts?: boolean | undefined
 }
 
 /** A request and its response; the response is absent if it was too large to keep, or if the request was interrupted. */
@@ -85,10 +87,13 @@ export const endingOf = (outcome: Outcome, shown = shownMessage): Ending => {
   return { outcome: outcome._tag, message: shown(messageOf(error)), error: nameOf(error) }
 }
 
-const retryOf = ({ finishedAt, next, outcome }: Attempt): Pick<Ending, "retryAt"> =>
-  outcome._tag === "Failed" && next._tag === "Run" && Refusal.isByAdmission(outcome.error)
-    ? { retryAt: Math.round((finishedAt + next.afterMillis) / 1000) * 1000 }
-    : {}
+/** What the attempt knew of its retries, for its report. */
+const retriesOf = ({ finishedAt, lasts, next, outcome }: Attempt): Pick<Ending, "retryAt" | "lasts"> => ({
+  ...(lasts === true && { lasts }),
+  ...(outcome._tag === "Failed" &&
+    next._tag === "Run" &&
+    Refusal.isByAdmission(outcome.error) && { retryAt: Math.round((finishedAt + next.afterMillis) / 1000) * 1000 })
+})
 
 /** Whether a request writes. A dry run does not. */
 export const isWrite = ({ request }: Pick<RecordedRequest | Exchange, "request">): boolean =>
@@ -127,7 +132,7 @@ export const of = (attempt: Attempt): Recorded | undefined => {
     object,
     memory,
     // Longer than in a document, and not masked yet: a copy of a secret value is found only as a whole.
-    ending: { ...endingOf(attempt.outcome, (message) => Text.clip(message, Secrecy.longest)), ...retryOf(attempt) },
+    ending: { ...endingOf(attempt.outcome, (message) => Text.clip(message, Secrecy.longest)), ...retriesOf(attempt) },
     reads: attempt.reads,
     requests: exchanges.map(requestOf),
     moreRequests: attempt.requests - exchanges.length
