@@ -54,7 +54,7 @@ export interface Observation {
   /** The name of the container with the image. */
   readonly container: string
   readonly rollback?: Partial<Pick<Rollback.Choice, "isHeld" | "lastGood" | "rolledBack">> | undefined
-  /** Ends the messages of Ready and Stalled while the API server refuses a child: when the next attempt is. */
+  /** Ends the messages of the conditions of kstatus while the API server refuses a child: when the next attempt is. */
   readonly nextAttempt?: string | undefined
   /** Milliseconds since 1970. */
   readonly now: number
@@ -90,8 +90,9 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
               : notReadyOf(failing === route)
         }
 
-  const timed = (finding: Finding): Finding =>
-    isRefused(finding) ? { ...finding, message: finding.message + (seen.nextAttempt ?? "") } : finding
+  const { nextAttempt = "" } = seen
+  const timed = (finding: Finding, cause = finding): Finding =>
+    isRefused(cause) ? { ...finding, message: finding.message + nextAttempt } : finding
 
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
     type,
@@ -100,7 +101,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     message
   })
   const conditions = [
-    condition(Condition.Ready, timed(ready)),
+    condition(Condition.Ready, timed(ready, failing)),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
     config && condition(Config.conditionType, config),
@@ -113,7 +114,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem),
     Rollback.condition(app, seen.rollback),
     // Both are present only while they are True, as in kstatus.
-    failing && stalled === undefined ? condition(Condition.Reconciling, { ...failing, status: "True" }) : undefined,
+    failing && stalled === undefined ? condition(Condition.Reconciling, timed({ ...failing, status: "True" })) : undefined,
     stalled && condition(Condition.Stalled, timed({ ...stalled, status: "True" }))
   ].filter((each) => each !== undefined)
 

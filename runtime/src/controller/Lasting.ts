@@ -9,9 +9,6 @@ export const millis = 10_000
  * Whether a failure of this attempt has lasted: all attempts of the last ten seconds failed. Use it to keep a status through a short
  * failure, such as a 500 for a child.
  *
- * @example
- * ```ts
- * const isLasting = yield* Lasting.lasts
- * ```
+ * @internal
  */
 export const lasts: Effect.Effect<boolean, never, Reconciliation> = Effect.map(Reconciliation, ({ lasts }) => lasts)

@@ -58,11 +58,7 @@ export const retryOf = (
  * The end of a message about a failure of this attempt: `; the next attempt is at 2026-11-20T09:00:30Z`. Empty if admission did not
  * refuse, or if the retries end.
  *
- * @example
- * ```ts
- * const [state] = (yield* Owned.allSettled(site, [page])).states
- * const message = state._tag === "Failed" ? `${state.error.message}${yield* Refused.nextAttempt(state.error)}` : "applied"
- * ```
+ * @internal
  */
 export const nextAttempt = (error: unknown): Effect.Effect<string, never, Reconciliation> =>
   Refusal.isByAdmission(error)
