@@ -51,8 +51,11 @@ export const childOf = <A extends KubernetesObject>(
   const { error } = state
   if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
   if (error instanceof Owned.NotServed) return { problem: { reason: "NotServed", message: error.message } }
+  if (Refusal.isFailure(error)) {
+    const message = Refusal.line(`The API server fails: ${error.message}`)
+    return { object: existing, problem: { reason: "Unavailable", message } }
+  }
   const message = error instanceof TerminalError ? error.message : Refusal.describe(error)
-  if (Refusal.isFailure(error)) return { object: existing, problem: { reason: "Unavailable", message } }
   const reason = error instanceof Forbidden || Refusal.isDenied(error) ? "Forbidden" : "Invalid"
   return { object: existing, problem: { reason, message } }
 }

@@ -85,7 +85,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       : {
           ...failing,
           reason:
-            stalled !== undefined || (failing !== deployment && failing !== route)
+            stalled !== undefined || failing.reason === "Unavailable" || (failing !== deployment && failing !== route)
               ? failing.reason
               : notReadyOf(failing === route)
         }
@@ -114,7 +114,9 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem),
     Rollback.condition(app, seen.rollback),
     // Both are present only while they are True, as in kstatus.
-    failing && stalled === undefined ? condition(Condition.Reconciling, timed({ ...failing, status: "True" })) : undefined,
+    failing && stalled === undefined
+      ? condition(Condition.Reconciling, timed({ ...failing, status: "True" }))
+      : undefined,
     stalled && condition(Condition.Stalled, timed({ ...stalled, status: "True" }))
   ].filter((each) => each !== undefined)
 

@@ -29,7 +29,11 @@ const failures: ReadonlyArray<readonly [what: string, failure: Effect.Effect<nev
   ["a conflict", Effect.fail(answered(409)), "Conflict"],
   ["an expired version", Effect.fail(answered(410)), "Expired"],
   ["a throttled request", Effect.fail(answered(429)), "TooManyRequests"],
-  ["a webhook that is down", Effect.fail(answered(500, "Internal error occurred: failed calling webhook")), "ServerError"],
+  [
+    "a webhook that is down",
+    Effect.fail(answered(500, "Internal error occurred: failed calling webhook")),
+    "ServerError"
+  ],
   ["a 503", Effect.fail(answered(503)), "ServerError"],
   ["a 504", Effect.fail(answered(504)), "Timeout"],
   ["an error of the author", Effect.fail(new Unlucky({ message: "no luck" })), "Unlucky"],
@@ -56,8 +60,9 @@ describe("A failure of a reconcile", () => {
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
           let isFailing = true
-          const { reconcile } = counted((): Effect.Effect<Result.Result, unknown> =>
-            isFailing ? failure : Effect.succeed(Result.requeueAfter("1 hour"))
+          const { reconcile } = counted(
+            (): Effect.Effect<Result.Result, unknown> =>
+              isFailing ? failure : Effect.succeed(Result.requeueAfter("1 hour"))
           )
           yield* run({ reconcile, retry, timeout: "1 second" })
           yield* pass("9 seconds")
@@ -89,8 +94,9 @@ describe("A failure of a reconcile", () => {
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const { reconcile } = counted((n): Effect.Effect<Result.Result, unknown> =>
-          n % 8 === 0 || n > 24 ? Effect.succeed(Result.requeue) : Effect.fail("no luck")
+        const { reconcile } = counted(
+          (n): Effect.Effect<Result.Result, unknown> =>
+            n % 8 === 0 || n > 24 ? Effect.succeed(Result.requeue) : Effect.fail("no luck")
         )
         yield* run({ reconcile, retry })
         yield* pass("1 minute")
@@ -145,20 +151,20 @@ describe("A failure of a reconcile of a kind without conditions", () => {
         `that is ${what} has a Warning Event on the ${kind}`,
         withWorld(
           ({ server }) =>
-          Effect.gen(function* () {
-            const failing = () => Effect.fail(error)
-            const controller =
-              kind === "Plain"
-                ? Controller.make("plain", { for: Plain, retry, reconcile: failing })
-                : Controller.make("plain", { for: ConfigMap, retry, reconcile: failing })
-            if (kind === "Plain") server.put(Plain, { metadata: { name: "a" }, spec: {} })
-            else server.put(ConfigMap, { metadata: { name: "a" } })
-            const runner = yield* RunnerFixture.start(controller, { gracePeriod: 0 })
-            yield* runner.started
-            yield* pass("15 seconds")
-            const found = server.events().map(({ reason, regarding, type }) => [type, reason, regarding?.kind])
-            expect(found).toEqual([["Warning", reason, kind]])
-          }),
+            Effect.gen(function* () {
+              const failing = () => Effect.fail(error)
+              const controller =
+                kind === "Plain"
+                  ? Controller.make("plain", { for: Plain, retry, reconcile: failing })
+                  : Controller.make("plain", { for: ConfigMap, retry, reconcile: failing })
+              if (kind === "Plain") server.put(Plain, { metadata: { name: "a" }, spec: {} })
+              else server.put(ConfigMap, { metadata: { name: "a" } })
+              const runner = yield* RunnerFixture.start(controller, { gracePeriod: 0 })
+              yield* runner.started
+              yield* pass("15 seconds")
+              const found = server.events().map(({ reason, regarding, type }) => [type, reason, regarding?.kind])
+              expect(found).toEqual([["Warning", reason, kind]])
+            }),
           { kinds: [Plain] }
         )
       )
@@ -215,7 +221,8 @@ describe("A refused status", () => {
         ]
         server.put(Widget, { ...widget("a"), status: { phase: "Old", conditions: others } })
         yield* run({
-          reconcile: (owner) => Effect.as(Status.stalled(owner, { reason: "Bad", message: "no" }, owner.status), Result.done)
+          reconcile: (owner) =>
+            Effect.as(Status.stalled(owner, { reason: "Bad", message: "no" }, owner.status), Result.done)
         })
         expect(conditions(server)).toEqual(["Ready False Bad", "Stalled True Bad", "Synced True Good"])
         expect(server.get(Widget, "a")?.status?.phase).toBe("Old")
@@ -234,7 +241,13 @@ describe("A failure of the API server for one child", () => {
           server.faults.on({ verb: ["patch", "create"], name: "one" }, Faults.answer(status))
           const { reconcile } = counted((_, owner) => {
             const [one, two] = ["one", "two"].map((name) => Owned.child(ConfigMap, { metadata: { name } }))
-            return Effect.as(Owned.all(owner, [one, two].flatMap((each) => each ?? [])), Result.done)
+            return Effect.as(
+              Owned.all(
+                owner,
+                [one, two].flatMap((each) => each ?? [])
+              ),
+              Result.done
+            )
           })
           yield* run({ reconcile, owns: [ConfigMap], retry: Schedule.spaced("1 minute") })
           yield* pass("30 seconds")

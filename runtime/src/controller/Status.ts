@@ -121,7 +121,10 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
       if (isSame) return Effect.void
       const written = write(object, current, { wanted, ours, patch })
       // A refused status reports nothing, so that the runtime reports the refusal.
-      return isReport ? Effect.map(written, () => void (reconciliation.hasConditions = true)) : written
+      if (!isReport) return written
+      return Effect.map(written, () => {
+        reconciliation.hasConditions = true
+      })
     })
   })
 

@@ -147,7 +147,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
       const all = tracing === undefined ? base : Context.add(base, Tracer.Tracer, Recording.tracer)
       // In one map: after eight additions, each further one would copy all services for each attempt.
       const given = Context.makeUnsafe<R | Reachability>(new Map(all.mapUnsafe))
-      /** The attempt in progress. One function for all attempts costs each of them nothing. */
+      /** The attempt in progress. One function serves all attempts. */
       let current: Started | undefined
       const retryAt: Reconciliation["Service"]["retryAt"] = (error) =>
         current === undefined
@@ -271,6 +271,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         if (object !== undefined && "error" in outcome) ledger.suspect(object)
         const settled = settle(shared, item, outcome, { generation, started, clock, reachability })
         const next = Effect.isEffect(settled) ? yield* settled : settled
+        current = undefined
         queue.done(item.key, ledger.versions())
         // The deletion event may have passed, so entries that this run has added since then are removed here.
         if (object !== undefined && shared.informer.store.get(item.key)?.metadata.uid !== object.metadata.uid) {
