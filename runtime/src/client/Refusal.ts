@@ -86,18 +86,20 @@ export const isRejection = (error: unknown): error is ApiError.Invalid =>
   error instanceof ApiError.Invalid &&
   (error.causes.length > 0 || !error.message.includes("the server rejected our request"))
 
-/** The words of kube-apiserver for a denial by a webhook or by a ValidatingAdmissionPolicy. */
+/** The beginning and the end of kube-apiserver's words for a denial by a webhook, and by a ValidatingAdmissionPolicy. */
 const denials = [
-  / admission webhook ".*" denied the request/,
-  /ValidatingAdmissionPolicy '.*' with binding '.*' denied request/
-]
+  ['admission webhook "', '" denied the request'],
+  ["ValidatingAdmissionPolicy '", "' denied request"]
+] as const
 
 /**
  * Whether admission denies an object: a webhook with any code (ingress-nginx answers 400 for a host and path of another Ingress), or a
  * ValidatingAdmissionPolicy, which answers 422 by default. It may accept the object later.
  */
 export const isDenied = (error: unknown): error is ApiError.Answered =>
-  ApiError.isApiError(error) && ApiError.isAnswer(error) && denials.some((words) => words.test(error.message))
+  ApiError.isApiError(error) &&
+  ApiError.isAnswer(error) &&
+  denials.some(([begin, end]) => error.message.includes(begin) && error.message.includes(end))
 
 /**
  * Whether an apply has an object that does not match the schema of its kind: an unknown field, a value of another type, or two items

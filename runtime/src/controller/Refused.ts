@@ -18,13 +18,16 @@ const longest = 1_000_000
 /** Begins the time of the next attempt in a message. */
 const opening = "; the next attempt is at "
 
-const announced = new RegExp(`${opening}(\\S+Z)$`)
+const announcedIn = (message: string): ReadonlyArray<string> => {
+  const at = message.lastIndexOf(opening)
+  return at < 0 ? [] : [message.slice(at + opening.length)]
+}
 
 /** The time of the next attempt that the conditions of this generation name, in milliseconds since 1970. */
 const namedIn = (object: KubernetesObject): number => {
   const { generation } = object.metadata
   const times = Status.conditions(object).flatMap(({ message, observedGeneration = generation }) =>
-    observedGeneration === generation ? (announced.exec(message ?? "")?.[1] ?? []) : []
+    observedGeneration === generation ? announcedIn(message ?? "") : []
   )
   return Math.max(...times.map((text) => Date.parse(text)))
 }
