@@ -18,7 +18,7 @@ export interface Finding {
 export const problemFinding = (problem: NonNullable<Child<unknown>["problem"]>): Finding => ({
   status: "False",
   ...problem,
-  stalled: problem.reason !== "Waiting"
+  stalled: problem.reason !== "Waiting" && problem.reason !== "Unavailable"
 })
 
 /** A child, and why it could not be applied. */
@@ -27,7 +27,7 @@ export type Child<A> =
   | {
       readonly object?: A | undefined
       readonly problem: {
-        readonly reason: "NotOwned" | "NotServed" | "Forbidden" | "Invalid" | "Waiting"
+        readonly reason: "NotOwned" | "NotServed" | "Forbidden" | "Invalid" | "Unavailable" | "Waiting"
         readonly message: string
       }
     }
@@ -51,6 +51,10 @@ export const childOf = <A extends KubernetesObject>(
   const { error } = state
   if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
   if (error instanceof Owned.NotServed) return { problem: { reason: "NotServed", message: error.message } }
+  if (Refusal.isFailure(error)) {
+    const message = Refusal.line(`The API server fails: ${error.message}`)
+    return { object: existing, problem: { reason: "Unavailable", message } }
+  }
   const message = error instanceof TerminalError ? error.message : Refusal.describe(error)
   const reason = error instanceof Forbidden || Refusal.isDenied(error) ? "Forbidden" : "Invalid"
   return { object: existing, problem: { reason, message } }

@@ -19,6 +19,7 @@ import {
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
+import * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -401,10 +402,39 @@ describe("A WebApp whose Ingress an admission webhook denies, as ingress-nginx d
       yield* Client.create(WebApp, { metadata: key, spec })
       const { status } = yield* eventually("it runs", app, ({ status }) => status?.phase === "Running")
       expect(Condition.find(status?.conditions, "RouteReady")).toMatchObject({ status: "False", reason: "Forbidden" })
-      expect(Condition.find(status?.conditions, "RouteReady")?.message).toContain(denial)
+      expect(Condition.find(status?.conditions, "RouteReady")?.message).toEndWith(denial)
+      for (const type of ["Ready", "Reconciling"]) {
+        expect(Condition.find(status?.conditions, type)?.message).toMatch(/; the next attempt is at \S+Z$/)
+      }
       expect(Condition.isTrue(status?.conditions, "Reconciling")).toBe(true)
       isDenied = false
       yield* eventually("there is an Ingress", Client.get(Ingress, key), () => true)
     })
   )
+})
+
+describe("A WebApp whose Deployment nobody can write, because somebody's webhook is down", () => {
+  const words = 'Internal error occurred: failed calling webhook "policy.example.com": connection refused'
+  const app = Client.get(WebApp, key)
+
+  test("gets its other children at once, says so after ten seconds, and runs when the webhook answers", ({ faults }) =>
+    Effect.gen(function* () {
+      const down = faults.on({ verb: "patch", kind: Deployment }, Faults.answer(500, { message: words }))
+      yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 2 } })
+      yield* TestClock.adjust("5 seconds")
+      expect((yield* Client.get(Service, key)).metadata.name).toBe("shop")
+      expect((yield* app).status?.conditions).toBeUndefined()
+      yield* TestClock.adjust("10 seconds")
+      const { status } = yield* app
+      expect(status).toMatchObject({ observedGeneration: 1, phase: "Pending" })
+      for (const type of ["Ready", "DeploymentReady"]) {
+        expect(Condition.find(status?.conditions, type)).toMatchObject({ status: "False", reason: "Unavailable" })
+        expect(Condition.find(status?.conditions, type)?.message).toContain(words)
+      }
+      expect(Condition.isTrue(status?.conditions, "ServiceReady")).toBe(true)
+      const { items } = yield* Client.list(Event, { namespace: key.namespace })
+      expect(items.filter(({ type }) => type === "Warning")).toMatchObject([{ note: expect.stringContaining(words) }])
+      down.remove()
+      yield* eventually("it runs", app, ({ status }) => status?.phase === "Running")
+    }))
 })

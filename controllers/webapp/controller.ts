@@ -17,10 +17,13 @@ import * as Pods from "@homeostat/runtime/cache/Pods"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Permission from "@homeostat/runtime/client/Permission"
+import * as Refusal from "@homeostat/runtime/client/Refusal"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Lasting from "@homeostat/runtime/controller/Lasting"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
+import * as Refused from "@homeostat/runtime/controller/Refused"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
@@ -137,12 +140,15 @@ export const controller = Controller.make("webapp", {
       yield* HeldTemplate.report(app, found.deployment, existing)
       const { states } = yield* Owned.allSettled(app, children)
       const errors = Object.values(states).flatMap((state) => errorOf(state) ?? [])
-      const failure = errors.find(isFailure)
+      const failures = errors.filter(isFailure)
+      const failure = failures.find((error) => !Refusal.isFailure(error)) ?? failures[0]
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
       const missing = errors.find(
         (error) => error !== errorOf(states.route) && (lacksPermission(error) || isOfRevision(error, states.revision))
       )
       if (missing !== undefined) return yield* missing
+      // The API server may answer again in a moment, and the status would change twice.
+      if (Refusal.isFailure(failure) && !(yield* Lasting.lasts)) return yield* failure
       const held = states.deployment && childOf(states.deployment, existing, obstacle)
       const deployment = Config.isMissing(config) ? (held ?? Config.waiting) : JobPlan.waiting(jobs, held)
       const service = childOf(states.service)
@@ -153,6 +159,7 @@ export const controller = Controller.make("webapp", {
       const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, container, now)
       yield* Rollback.report(app, rollback)
       const status = observe(app, {
+        nextAttempt: failure === undefined ? "" : yield* Refused.nextAttempt(failure),
         config,
         deployment,
         service,
@@ -214,9 +221,9 @@ const lacksPermission = (error: Owned.Refused): boolean =>
   error instanceof ApiError.Forbidden &&
   (Permission.missing(error) !== undefined || ApiError.isNamespaceTerminating(error))
 
-/** Whether the ControllerRevision is forbidden, about which no condition is. */
+/** Whether the ControllerRevision cannot be applied, about which no condition is. */
 const isOfRevision = (error: Owned.Refused, revision: Owned.State<KubernetesObject> | undefined): boolean =>
-  error instanceof ApiError.Forbidden && error === errorOf(revision)
+  (error instanceof ApiError.Forbidden || Refusal.isFailure(error)) && error === errorOf(revision)
 
 /**
  * Whether an error of a child fails the attempt, after the other children were applied. A child of another owner, or of a kind that is not

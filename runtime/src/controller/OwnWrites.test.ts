@@ -228,7 +228,7 @@ effect(
       for (const relisted of [false, true]) {
         queue.add("default/a", { kind: "resync", at: 0 })
         yield* queue.take
-        queue.addAfter("default/a", 1000, { kind: "retry", at: 0 })
+        queue.addAfter("default/a", 1000, { kind: "retry", at: 0 }, { holdsEchoes: true })
         queue.done("default/a", new Map([["7", "u"]]))
         for (const listener of listeners) listener([{ ...change, relisted }])
         expect(queue.position("default/a")._tag).toBe(relisted ? "Ready" : "Delayed")

@@ -91,6 +91,10 @@ export class Reconciliation extends Context.Service<
     readonly selectors: ReadonlyMap<string, string>
     /** The kinds that the controller owns. */
     readonly owns: ReadonlyArray<Resource.Any>
+    /** Whether all attempts of the last ten seconds failed. */
+    readonly lasts: boolean
+    /** When the runtime retries the attempt if it fails with this error, in ms of the Clock; undefined if the retries end. */
+    readonly retryAt: (error: unknown) => Effect.Effect<number | undefined>
     /** Enters a correction in the attempt's record. */
     readonly corrected: (correction: Correction) => void
     /** Enters a write in the attempt's record. */

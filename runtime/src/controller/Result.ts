@@ -28,7 +28,8 @@ export const done: Result = constructors.Done()
 export const requeue: Again = constructors.Requeue({})
 
 /**
- * Runs again after `duration`, or at an earlier trigger. Zero or less means no other run, as in controller-runtime, and so does
+ * Runs again after `duration`, or at an earlier trigger, such as the event of the run's own write. Only the first event for each object
+ * counts, so that a run may write each time. Zero or less means no other run, as in controller-runtime, and so does
  * Infinity. Throws a `RangeError` for the number NaN.
  *
  * @example

@@ -39,6 +39,7 @@ import * as Memory from "./Memory.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import * as PendingChanges from "./PendingChanges.ts"
 import type { Reachability } from "./Reachability.ts"
+import * as Settle from "./Settle.ts"
 import * as Sources from "./Sources.ts"
 import * as Timeouts from "./Timeouts.ts"
 import type { TriggerEvent } from "./Trigger.ts"
@@ -174,7 +175,7 @@ export const prepare = <R>(
 
     /** The beginning of every term. */
     const begin = Effect.gen(function* () {
-      const shared: Worker.Shared<R> = {
+      const shared: Settle.Shared<R> = {
         controller,
         queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add }),
         informer: primary,
@@ -182,7 +183,8 @@ export const prepare = <R>(
         backoffs: yield* Backoff.make(controller.retry),
         memory: Memory.make(hotLoop),
         timeouts: yield* Timeouts.make(yield* Clock.Clock, controller.timeout),
-        trouble: new Map()
+        trouble: new Map(),
+        timers: new Map()
       }
       const { memory, queue } = shared
       yield* metered.follow(queue, shared.backoffs)
@@ -197,7 +199,7 @@ export const prepare = <R>(
             return Effect.andThen(during.close, between.open)
           })
       )
-      const addExisting = yield* connect({ queue, memory, intake, gone: (key) => Worker.forget(shared, key) })
+      const addExisting = yield* connect({ queue, memory, intake, gone: (key) => Settle.forget(shared, key) })
       // Objects that were deleted between two terms.
       hotLoop.retain(new Set(primary.store.list().map(({ metadata }) => metadata.uid)))
       const handed = new Set<string>()
@@ -211,7 +213,7 @@ export const prepare = <R>(
       return shared
     })
 
-    const work = (shared: Worker.Shared<R>) =>
+    const work = (shared: Settle.Shared<R>) =>
       synced.pipe(
         Effect.andThen(Effect.logInfo(`Starting controller ${controller.name} (${concurrency} workers)`)),
         Effect.andThen(started.open),
@@ -221,7 +223,7 @@ export const prepare = <R>(
     /** Waits a limited time for interrupted reconciles. */
     const settled = idle.await.pipe(Effect.interruptible, Effect.timeoutOption(cleanUp), Effect.map(Option.isSome))
 
-    const workers = (shared: Worker.Shared<R>, metrics: Metrics.Registry) =>
+    const workers = (shared: Settle.Shared<R>, metrics: Metrics.Registry) =>
       // Detached, because a reconcile may never end.
       Detached.forkScoped(
         Effect.acquireUseRelease(
@@ -323,7 +325,7 @@ export const prepare = <R>(
 /** The parts of a sync period. Each object has its part, so that a resync is not a burst of all objects. */
 const parts = 100
 
-const resync = <R>({ informer, queue }: Worker.Shared<R>, period: Duration.Duration) =>
+const resync = <R>({ informer, queue }: Settle.Shared<R>, period: Duration.Duration) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const first = yield* Random.nextIntBetween(0, parts, { halfOpen: true })

@@ -167,7 +167,7 @@ describe("A reconcile with a Forbidden error", () => {
           const { reconcile } = counted(
             (n): Effect.Effect<Result.Result, unknown> => (n === 1 ? Effect.fail(unauthorized("patch")) : failure)
           )
-          yield* run({ reconcile, retry: Schedule.once.pipe(Schedule.addDelay(() => Effect.succeed("1 second"))) })
+          yield* run({ reconcile, retry: Schedule.spaced("1 second") })
           yield* pass("1 second")
           expect(attempts[1]?.outcome._tag).not.toBe("Done")
           expect(reasons(server)).toEqual(
@@ -236,7 +236,7 @@ describe("A reconcile with a Forbidden error", () => {
   }
 
   effect(
-    "writes nothing to a kind without conditions in its status",
+    "writes only an Event about a kind without conditions in its status",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         const Plain = CustomResource.make({
@@ -256,7 +256,8 @@ describe("A reconcile with a Forbidden error", () => {
         yield* runner.started
         yield* settle
         expect(story(attempts)).toEqual(["Failed +1000"])
-        expect(server.writes()).toEqual([])
+        expect(server.writes().map(({ path }) => path.split("/").at(-1))).toEqual(["events"])
+        expect(server.events().map(({ reason }) => reason)).toEqual(["Forbidden"])
       })
     )
   )

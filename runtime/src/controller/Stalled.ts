@@ -1,10 +1,11 @@
 /**
- * Reports on the object why its reconcile cannot continue: `Ready` False and `Stalled` True, and a Warning Event.
+ * Reports on the object why its reconcile cannot continue: `Ready` False and `Stalled` True, and a Warning Event. A kind whose status
+ * declares no conditions has only the Event.
  *
  * | reason | failure | retries |
  * | --- | --- | --- |
- * | `Forbidden` | the API server forbids a request because of a missing permission, or by admission | by the schedule |
- * | `Invalid` | the API server rejects an object that the reconcile writes | when something changes |
+ * | `Forbidden` | the API server forbids a request because of a missing permission, or by admission | by the schedule, or slowly |
+ * | `Invalid` | the API server rejects an object that the reconcile writes | when something changes; slowly if it names no field |
  * | `NotOwned` | an object that the owner does not control has the name of a child | when something changes |
  * | `NotServed` | the API server does not serve the kind of a child, which is optional | when the API server serves the kind |
  * | `InvalidSpec` | the object does not match its schema | when something changes |
@@ -12,15 +13,20 @@
  * | `TerminalError` | the reconcile fails with a `TerminalError`, or uses what the controller does not declare | when something changes |
  * | `InternalError` | the reconcile dies with a defect | by the schedule |
  *
+ * Any other failure may be over in a moment. If it lasts for ten seconds, or if the retries end, the report is `Ready` False and
+ * `Reconciling` True. Its reason is the tag of the error, such as `ServerError`, or `ReconcileFailed`.
+ *
+ * A controller that asked for another run by `requeueAfter` keeps that timer. Slow retries are those of `Refused`: the message of the
+ * conditions names the time of the next one.
+ *
  * The runtime writes the same report once, and removes it when an attempt succeeds or fails for another reason. A conflict or a
  * server that does not answer does not remove the report. If the reconcile writes conditions of kstatus in the attempt, the runtime
- * writes none. If the API server does not take the report now, the schedule retries the attempt.
+ * writes none: then a failure that lasts has only the Event. If the API server does not take the report now, the schedule retries the attempt.
  *
  * Controllers of one kind share these conditions, and each removes only its own report. If another writer replaces or removes a report,
  * the runtime waits at least a minute before it writes the report again. So two controllers do not wake each other in a loop.
  *
- * The runtime writes conditions only to kinds whose status declares them. It writes no report if the API server forbids the write
- * of the status, or because the namespace is being deleted.
+ * There is no report while the namespace is being deleted.
  *
  * @internal
  */
@@ -45,6 +51,7 @@ import * as FieldOwner from "./FieldOwner.ts"
 import { NotServed } from "./NotServed.ts"
 import * as Ownership from "./Ownership.ts"
 import { Reconciliation } from "./Reconciliation.ts"
+import * as Refused from "./Refused.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import { TooLarge } from "./TooLarge.ts"
@@ -61,13 +68,20 @@ const openings = {
   InternalError: "The reconcile died: "
 } as const
 
+type Reason = keyof typeof openings
+
+/** The beginning of each message about a failure that lasts. */
+const lastingOpening = "The reconcile fails: "
+
 /** Why a reconcile cannot continue. */
 interface Report {
-  readonly reason: keyof typeof openings
+  readonly reason: string
   readonly message: string
+  /** Whether the retries may still overcome it. */
+  readonly isLasting?: boolean
 }
 
-const report = (reason: Report["reason"], text: string): Report => ({
+const report = (reason: Reason, text: string): Report => ({
   reason,
   message: Refusal.line(openings[reason] + text)
 })
@@ -90,14 +104,41 @@ const reportOf = (
       ? undefined
       : { reason: "Forbidden", message: Refusal.describe(error, declares) }
   }
+  if (Refusal.isDenied(error)) return { reason: "Forbidden", message: Refusal.describe(error) }
   if (Refusal.isRejection(error) || Refusal.isMistyped(error))
     return { reason: "Invalid", message: Refusal.describe(error) }
-  if (Refusal.isDenied(error)) return { reason: "Forbidden", message: Refusal.describe(error) }
   if (error instanceof Ownership.NotOwned) return report("NotOwned", hide(error.message))
   if (error instanceof TooLarge) return report("TooLarge", error.message)
   if (error instanceof NotServed) return report("NotServed", hide(error.message))
   if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", hide(error.message))
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", hide(messageOf(error))) : undefined
+}
+
+/** The reasons that a later attempt may overcome without a change that triggers it. */
+const retried: ReadonlyArray<string> = ["Forbidden", "InternalError"]
+
+/** The tag of an error as the reason of a condition. */
+const tagOf = (error: unknown): string => {
+  const tag: unknown = typeof error === "object" && error !== null ? Reflect.get(error, "_tag") : undefined
+  return typeof tag === "string" && /^[A-Za-z]\w{0,99}$/.test(tag) ? tag : "ReconcileFailed"
+}
+
+const lastingReport = (error: unknown, hide: (text: string) => string): Report => ({
+  reason: tagOf(error),
+  message: Refusal.line(lastingOpening + hide(messageOf(error))),
+  isLasting: true
+})
+
+/** Whether a failure that has no report yet lasts, or is the last one. */
+const isLasting = (error: unknown): Effect.Effect<boolean, never, Reconciliation> => {
+  if (error instanceof ApiError.Fenced || (ApiError.isApiError(error) && ApiError.isNamespaceTerminating(error)))
+    return Effect.succeed(false)
+  return Effect.flatMap(Reconciliation, ({ lasts, retryAt }) =>
+    // The first attempt without an answer does not count as a failure of the object.
+    lasts || error instanceof ApiError.Transport
+      ? Effect.succeed(lasts)
+      : Effect.map(retryAt(error), (at) => at === undefined)
+  )
 }
 
 /** The services that a report on an object needs. */
@@ -110,28 +151,34 @@ const isFleeting = (error: unknown): boolean =>
     (!ApiError.isAnswer(error) || error.code >= 500 || [401, 408, 409, 410, 429].includes(error.code)))
 
 /** Whether the runtime wrote a condition. Conditions of other programs may have no message. */
-const isReported = ({ message, reason }: Partial<Condition.Condition>): boolean =>
+const isReported = ({ message = "", reason }: Partial<Condition.Condition>): boolean =>
   reason !== undefined &&
-  Object.hasOwn(openings, reason) &&
-  message?.startsWith(openings[reason as keyof typeof openings]) === true
+  (message.startsWith(lastingOpening) ||
+    (Object.hasOwn(openings, reason) && message.startsWith(openings[reason as Reason])))
 
 /** How long the runtime does not write a report again that another writer has replaced, in milliseconds. */
 const pauseMillis = 60_000
 
-/** Writes the conditions of a report, unless the reconcile has written its own. True if they are new. */
-const write = (resource: Resource.Any, object: KubernetesObject, facts: Report) =>
+/**
+ * Writes the conditions of a report, unless the reconcile has written its own. Whether the report is news that an Event must tell: an Event
+ * that repeats costs little.
+ */
+const write = (resource: Resource.Any, object: KubernetesObject, { isLasting = false, message, reason }: Report) =>
   Effect.gen(function* () {
     const { hasConditions, memory } = yield* Reconciliation
-    if (hasConditions || Status.declares(resource, "conditions") !== true) return false
+    if (Status.declares(resource, "conditions") !== true) return true
+    if (hasConditions) return isLasting
+    const facts = { reason, message }
+    const type = isLasting ? Condition.Reconciling : Condition.Stalled
     const { generation = 0, uid } = object.metadata
     const at = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const current = Option.getOrElse(yield* Status.cached(object), () => object)
-    const before = Status.conditions(current).filter(({ type }) => [Condition.Ready, Condition.Stalled].includes(type))
+    const before = Status.conditions(current).filter((each) => [Condition.Ready, type].includes(each.type))
     const latest = memory.reports.get(uid)
     const isReplaced = latest !== undefined && Condition.find(before, Condition.Ready)?.message !== latest.message
     if (isReplaced && at - latest.at < pauseMillis) return false
     const draft = { ...facts, observedGeneration: generation }
-    const drafts = [Condition.false(Condition.Ready, draft), Condition.true(Condition.Stalled, draft)]
+    const drafts = [Condition.false(Condition.Ready, draft), Condition.true(type, draft)]
     const conditions = Condition.set(before, drafts, Time.seconds(at))
     const observed = Status.declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
     yield* Status.set(object, { ...Status.statusOf(current), ...observed, conditions })
@@ -152,7 +199,8 @@ const retract = (object: KubernetesObject) =>
     if (left.length < conditions.length) {
       // The server knows who wrote a report that this process has not written.
       const { managedFields = [] } = latest === undefined ? (yield* Ownership.live(object)).metadata : {}
-      const owners = FieldOwner.owners(managedFields, `status.conditions[${Condition.Stalled}]`)
+      const type = Condition.find(conditions, Condition.Stalled)?.type ?? Condition.Reconciling
+      const owners = FieldOwner.owners(managedFields, `status.conditions[${type}]`)
       const isOwn = owners.every(({ manager }) => manager === fieldManager)
       if (isOwn) yield* Status.set(object, { ...Status.statusOf(current), conditions: left })
     }
@@ -161,6 +209,26 @@ const retract = (object: KubernetesObject) =>
 
 const warn = (regarding: KubernetesObject, { message: note, reason }: Report) =>
   EventRecorder.record({ regarding, type: "Warning", reason, note })
+
+/** Writes a report, and records its Event. */
+const announced = (resource: Resource.Any, object: KubernetesObject, error: unknown, found: Report) =>
+  Effect.gen(function* () {
+    const next = yield* Refused.nextAttempt(error)
+    const isNews = yield* write(resource, object, { ...found, message: found.message + next })
+    // `Owned` has recorded the Event about another owner.
+    const isTold = isNews || found.reason === "Invalid" || Refusal.isByAdmission(error)
+    if (isTold && found.reason !== "NotOwned") yield* warn(object, found)
+  })
+
+/** Reports that the reconcile of an object fails with this error, which the failed attempt could not report. */
+export const lasting = (
+  resource: Resource.Any,
+  object: KubernetesObject,
+  error: unknown
+): Effect.Effect<void, never, Needs> => {
+  const found = lastingReport(error, identity)
+  return Effect.catchCause(announced(resource, object, error, found), () => warn(object, found))
+}
 
 /** Reports on the object why its attempts cannot continue, and removes the report when they can. */
 export const reported =
@@ -173,31 +241,43 @@ export const reported =
       const failure = Cause.findErrorOption(cause)
       if (Option.isNone(failure) && Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
       const error = Option.getOrElse(failure, () => Cause.squash(cause))
-      const isUndeclared = error instanceof Undeclared
-      const found =
-        Option.isNone(failure) && !isUndeclared
+      const known =
+        Option.isNone(failure) && !(error instanceof Undeclared)
           ? report("InternalError", hide(messageOf(error)))
           : reportOf(error, resource, object, { declares, hide })
-      if (found === undefined && (isFleeting(error) || error instanceof Ownership.OwnerGone))
-        return Effect.failCause(cause)
-      const isFinal = found !== undefined && found.reason !== "Forbidden" && found.reason !== "InternalError"
-      const reporting =
-        found === undefined
-          ? retract(object)
-          : Effect.tap(write(resource, object, found), (isNews) =>
-              // `Owned` has recorded the Event.
-              (isNews || found.reason === "Invalid") && found.reason !== "NotOwned" ? warn(object, found) : Effect.void
-            )
+      if (known !== undefined) return told(cause, error, known)
+      if (error instanceof Ownership.OwnerGone) return Effect.failCause(cause)
+      return Effect.flatMap(isLasting(error), (lasts) =>
+        lasts
+          ? told(cause, error, lastingReport(error, hide))
+          : isFleeting(error)
+            ? Effect.failCause(cause)
+            : told(cause, error, undefined)
+      )
+    }
+    const told = (
+      cause: Cause.Cause<E>,
+      error: unknown,
+      found: Report | undefined
+    ): Effect.Effect<never, E | TerminalError | Status.Failure, Needs> => {
+      const isUndeclared = error instanceof Undeclared
+      const isFinal =
+        found !== undefined &&
+        found.isLasting !== true &&
+        !retried.includes(found.reason) &&
+        !Refusal.isByAdmission(error)
+      const reporting = found === undefined ? retract(object) : announced(resource, object, error, found)
       return Effect.matchCauseEffect(reporting, {
-        onFailure: (problem): Effect.Effect<never, E | Status.Failure> => {
+        onFailure: (problem): Effect.Effect<never, E | Status.Failure, Needs> => {
           const unwritten = Cause.squash(problem)
-          // Such a failure of the attempt ends the retries, and nothing would write the report.
-          const isLost = (isUndeclared || error instanceof TerminalError) && isFleeting(unwritten)
+          // Such a failure of the attempt ends the retries or delays them, and nothing would write the report.
+          const isLong = isUndeclared || error instanceof TerminalError || Refusal.isByAdmission(error)
+          const isLost = isLong && isFleeting(unwritten)
           return isLost || unwritten instanceof Ownership.OwnerGone
             ? Effect.failCause(problem)
-            : Effect.andThen(
-                Effect.logDebug(`The conditions of the failure were not written: ${messageOf(unwritten)}`),
-                Effect.failCause(cause)
+            : Effect.logDebug(`The conditions of the failure were not written: ${messageOf(unwritten)}`).pipe(
+                Effect.andThen(found?.isLasting === true ? warn(object, found) : Effect.void),
+                Effect.andThen(Effect.failCause(cause))
               )
         },
         onSuccess: (): Effect.Effect<never, E | TerminalError> =>

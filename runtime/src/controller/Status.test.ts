@@ -109,6 +109,9 @@ describe("A status", () => {
         yield* run({ reconcile })
         expect(patches(server)).toEqual([
           { status: { observedGeneration: null, phase: "Working", seen: 1 } },
+          { status: { seen: 2 } },
+          // The event of the write wakes the object once.
+          { status: { seen: 1 } },
           { status: { seen: 2 } }
         ])
       })

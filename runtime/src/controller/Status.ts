@@ -105,7 +105,7 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
     const reconciliation = Context.get(services, Reconciliation)
     const { resource, memory } = reconciliation
     const intent = shortened(concealed(Drift.json(desired), Context.get(fiber.context, Exchanges)))
-    if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
+    const isReport = conditionsOf(intent).some(({ type }) => kstatus.includes(type))
     return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object), fiber), (found) => {
       // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
       const current = Option.getOrElse(same(found, object), () => object)
@@ -116,9 +116,15 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
       const ours = (object: KubernetesObject): Drift.Fields =>
         declared(statusSchemaOf(resource), statusOf(object), wanted)
       const patch = Drift.mergePatch(ours(current), wanted)
-      return patch === undefined || memory.accepted(object.metadata.uid, "status", left(patch))
-        ? Effect.void
-        : write(object, current, { wanted, ours, patch })
+      const isSame = patch === undefined || memory.accepted(object.metadata.uid, "status", left(patch))
+      if (isReport) reconciliation.hasConditions = isSame
+      if (isSame) return Effect.void
+      const written = write(object, current, { wanted, ours, patch })
+      // A refused status reports nothing, so that the runtime reports the refusal.
+      if (!isReport) return written
+      return Effect.map(written, () => {
+        reconciliation.hasConditions = true
+      })
     })
   })
 
@@ -151,7 +157,7 @@ type Rest<S> = {} extends Others<S> ? [others?: Others<S>, options?: Options] : 
  * Sets the status to that of an object in this progress: the conditions of kstatus, `observedGeneration` if the kind declares it, and
  * `others`. As {@link update} otherwise.
  *
- * @param others the other fields of the status, and other conditions
+ * @param others the other fields of the status, and other conditions. Those of kstatus follow from the progress
  *
  * @example
  * ```ts
@@ -168,7 +174,9 @@ export const progress = <S extends Conditional>(
   Effect.flatMap(Reconciliation, ({ resource }) => {
     const { generation = 0 } = object.metadata
     const observed = declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
-    const conditions = [...Progress.conditionsOf(progress), ...(others?.conditions ?? [])]
+    // The author may pass the status that the object has.
+    const other = (others?.conditions ?? []).filter(({ type }) => !kstatus.includes(type))
+    const conditions = [...Progress.conditionsOf(progress), ...other]
     return set(object, { ...others, ...observed, conditions }, options)
   })
 

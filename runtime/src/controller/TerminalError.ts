@@ -2,7 +2,8 @@
 import * as Data from "effect/Data"
 
 /**
- * A permanent error: the controller does not retry the object until its next trigger. Use it if only a change of the object or of the
+ * A permanent error: the controller does not retry the object until its next trigger, or until the time of the last `requeueAfter` of the
+ * object. Use it if only a change of the object or of the
  * program can fix the error. The runtime logs and counts it as an error.
  *
  * @example

@@ -92,6 +92,8 @@ export interface TriggerEvent {
     | undefined
   /** When the trigger fired, in milliseconds of the Clock. */
   readonly at: number
+  /** The delay that a `requeue_after` requested, in ms. Another trigger may have ended it. */
+  readonly afterMillis?: number | undefined
   /**
    * The W3C `traceparent` of the cause, if known: of the write that set it in an annotation of the source, or of the attempt that
    * requested this one.

@@ -115,7 +115,7 @@ describe("A defect", () => {
         yield* Effect.provideService(run({ reconcile, retry }), Observers, [() => Effect.interrupt, observe])
         yield* pass("2 seconds")
         expect(runs.filter(({ name }) => name === "good").map(({ at }) => at)).toEqual([0, 1000, 2000])
-        expect(story(attempts)).toEqual(["Failed !", "RequeueAfter +1000", "RequeueAfter +1000", "RequeueAfter +1000"])
+        expect(story(attempts).toSorted()).toEqual(["Failed !", ...Array(3).fill("RequeueAfter +1000")])
       })
     )
   )

@@ -4,7 +4,6 @@
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -13,51 +12,23 @@ import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
-import type { Informer } from "../cache/Cache.ts"
-import * as ApiError from "../client/ApiError.ts"
 import { Exchanges, Ledger } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
-import type { Backoffs } from "../queue/Backoff.ts"
-import type { Item, WorkQueue } from "../queue/WorkQueue.ts"
+import type { Item } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
-import type * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 import { type Settings, Tracing } from "../telemetry/Tracing.ts"
-import {
-  type Attempt,
-  messageOf,
-  type Next,
-  type Observer,
-  Observers,
-  Outcome,
-  outcomeOf,
-  ReconcileTimeout
-} from "./Attempt.ts"
-import type { Controller } from "./Controller.ts"
+import { type Attempt, messageOf, type Observer, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import type { Change } from "./HotLoop.ts"
-import type { Memory } from "./Memory.ts"
+import * as Lasting from "./Lasting.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
-import type { Timeouts } from "./Timeouts.ts"
+import { resetBackoff, retryOf, type Shared, type Started, settle } from "./Settle.ts"
 import type { TriggerEvent } from "./Trigger.ts"
-
-/** The state that the workers of one controller share. */
-export interface Shared<R> {
-  readonly controller: Controller<R>
-  readonly queue: WorkQueue<TriggerEvent>
-  readonly informer: Informer
-  /** The kind of the controller, without decoding. */
-  readonly wire: Resource.Any
-  readonly backoffs: Backoffs
-  readonly memory: Memory
-  readonly timeouts: Timeouts
-  /** The generation of each failing object by key, and whether its latest attempt did not reach the API server. */
-  readonly trouble: Map<string, { readonly generation: number | undefined; readonly isUnreached: boolean }>
-}
 
 /** The progress of a worker. */
 interface Progress {
@@ -123,13 +94,20 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
       const all = tracing === undefined ? base : Context.add(base, Tracer.Tracer, Recording.tracer)
       // In one map: after eight additions, each further one would copy all services for each attempt.
       const given = Context.makeUnsafe<R | Reachability>(new Map(all.mapUnsafe))
+      /** The attempt in progress. One function serves all attempts. */
+      let current: Started | undefined
+      const retryAt: Reconciliation["Service"]["retryAt"] = (error) =>
+        current === undefined
+          ? Effect.succeed(undefined)
+          : Effect.map(retryOf(shared, current, error), Option.getOrUndefined)
 
       /** The services of an attempt. */
       const contextOf = (
         object: KubernetesObject,
-        { changes, corrections, id, ledger, root }: Started,
+        started: Started,
         scope: Scope.Scope
       ): Context.Context<R | Reachability | Reconciliation | Scope.Scope> => {
+        const { changes, corrections, id, ledger, root } = started
         const context = given.pipe(
           Context.add(Reconciliation, {
             id,
@@ -143,6 +121,8 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
             deleted: controller.deleted,
             selectors: controller.selectors,
             owns: controller.owns,
+            lasts: started.lasts,
+            retryAt,
             corrected: (correction: Correction) => void corrections.push(correction),
             changed: (change: Change) => void changes.push(change)
           }),
@@ -157,6 +137,12 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         return root === undefined ? context : Context.add(context, Tracer.ParentSpan, root)
       }
 
+      /** The attempt, after the report of a failure that the attempt before could not report. */
+      const attemptOf = (object: KubernetesObject, { failing, lasts }: Started) =>
+        lasts && failing?.unreported !== undefined
+          ? Effect.andThen(controller.report(object, failing.unreported), controller.attempt(object))
+          : controller.attempt(object)
+
       /**
        * Runs the attempt on a fiber of its own, with its time limit. Fibers and resources of the attempt end with it. Most attempts end
        * without a wait; for them, the fiber is all that is needed.
@@ -165,7 +151,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         const scope = Scope.makeUnsafe()
         const context = contextOf(object, started, scope)
         // The worker provides what the compiler sees as missing. A controller that throws has a defect like any other.
-        const attempt = Effect.suspend(() => controller.attempt(object) as Effect.Effect<Result, unknown, R>)
+        const attempt = Effect.suspend(() => attemptOf(object, started) as Effect.Effect<Result, unknown, R>)
         const fiber = yield* Effect.forkDetach(Effect.setContext(attempt, context), atOnce)
         let result = fiber.pollUnsafe()
         let isLate = false
@@ -197,8 +183,6 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         const began = Time.monotonic(clock)
         const id = crypto.randomUUID()
         const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
-        const started: Started = { id, root, ledger: new Ledger(), corrections: [], changes: [] }
-        const { changes, corrections, ledger } = started
         const found = shared.informer.store.get(item.key)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
@@ -206,7 +190,24 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
 
         // A new generation resets the back-off, because the change may be the fix.
         const failing = trouble.get(item.key)
-        if (failing !== undefined && failing.generation !== generation) forget(shared, item.key)
+        if (failing !== undefined && failing.generation !== generation) resetBackoff(shared, item.key)
+        const lasts = failing?.since !== undefined && began - failing.since >= Lasting.millis
+        const ledger = new Ledger()
+        const corrections: Array<Correction> = []
+        const changes: Array<Change> = []
+        const started: Started = {
+          id,
+          root,
+          key: item.key,
+          object,
+          ledger,
+          corrections,
+          changes,
+          failing,
+          lasts,
+          retry: undefined
+        }
+        current = started
         const number = backoffs.attempts(item.key) + 1
 
         const exit = object === undefined ? undefined : yield* execute(object, started)
@@ -215,8 +216,9 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
             ? Outcome.Vanished()
             : outcomeOf(exit, { interrupted: progress.isOver, server: reachability.server })
         if (object !== undefined && "error" in outcome) ledger.suspect(object)
-        const settled = settle(shared, item, outcome, { generation, root, clock, reachability })
+        const settled = settle(shared, item, outcome, { generation, started, clock, reachability })
         const next = Effect.isEffect(settled) ? yield* settled : settled
+        current = undefined
         queue.done(item.key, ledger.versions())
         // The deletion event may have passed, so entries that this run has added since then are removed here.
         if (object !== undefined && shared.informer.store.get(item.key)?.metadata.uid !== object.metadata.uid) {
@@ -237,6 +239,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
           dropped: item.dropped,
           droppedNews: item.droppedNews,
           number,
+          lasts,
           queuedAt: item.enqueuedAt,
           startedAt,
           finishedAt: startedAt + Time.monotonic(clock) - began,
@@ -287,15 +290,6 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
 /** An attempt begins at once. */
 const atOnce = { startImmediately: true } as const
 
-/** The parts that belong to one attempt. */
-interface Started {
-  readonly id: string
-  readonly root: Recording.Span | undefined
-  readonly ledger: Ledger
-  readonly corrections: Array<Correction>
-  readonly changes: Array<Change>
-}
-
 /** Passes the record to an observer. A defect of an observer does not stop the worker. */
 const observedBy = (observe: Observer, record: Attempt): Effect.Effect<void> => {
   const died = (error: unknown) => Effect.logError(`An observer of attempts died: ${messageOf(error)}`)
@@ -325,92 +319,4 @@ const rootOf = (
     startTime: clock.currentTimeNanosUnsafe(),
     kind: "consumer"
   })
-}
-
-/** Resets the back-off of an object. */
-export const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
-  backoffs.forget(key)
-  trouble.delete(key)
-}
-
-/** The Retry-After of the server that refused, in ms. */
-const askedMillis = (error: unknown): number =>
-  (ApiError.isApiError(error) ? ApiError.askedMillis(error) : undefined) ?? 0
-
-/** Adds the key to the queue again if the outcome needs it. */
-const settle = <R>(
-  shared: Shared<R>,
-  { key, priority }: Item<TriggerEvent>,
-  outcome: Outcome,
-  state: {
-    readonly generation: number | undefined
-    readonly root: Recording.Span | undefined
-    readonly clock: Clock.Clock
-    readonly reachability: Reachability["Service"]
-  }
-): Next | Effect.Effect<Next> => {
-  const { controller, queue, backoffs, trouble } = shared
-  const { generation } = state
-  const fired = (kind: TriggerEvent["kind"]): TriggerEvent => ({
-    kind,
-    at: state.clock.currentTimeMillisUnsafe(),
-    traceparent: state.root === undefined ? undefined : TraceParent.format(state.root)
-  })
-  /** The key waits for a trigger. The write of the attempt itself comes back as an event, which does not count. */
-  const giveUp = (next: Next): Next => {
-    forget(shared, key)
-    queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority })
-    return next
-  }
-  const again = (kind: TriggerEvent["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
-    backoffs.next(key, input).pipe(
-      Effect.catchCause((cause) =>
-        Effect.as(
-          Effect.logError(
-            `The retry schedule of controller ${controller.name} threw: ${messageOf(Cause.squash(cause))}`
-          ),
-          Option.none<number>()
-        )
-      ),
-      Effect.map((delay): Next => {
-        if (Option.isNone(delay)) return giveUp({ _tag: "GiveUp" })
-        trouble.set(key, { generation, isUnreached: kind === "unreachable" })
-        const afterMillis = Math.max(delay.value, askedMillis(input))
-        queue.addAfter(key, afterMillis, fired(kind), { priority: at })
-        return { _tag: "Run", afterMillis }
-      })
-    )
-
-  switch (outcome._tag) {
-    case "Done":
-    case "Vanished":
-      forget(shared, key)
-      return { _tag: "Wait" }
-    case "Interrupted":
-      return { _tag: "Wait" }
-    case "Terminal":
-      return giveUp({ _tag: "Wait" })
-    case "RequeueAfter": {
-      forget(shared, key)
-      const afterMillis = Duration.toMillis(outcome.after)
-      if (afterMillis === 0 || afterMillis === Number.POSITIVE_INFINITY) return { _tag: "Wait" }
-      queue.addAfter(key, afterMillis, fired("requeue_after"), { priority: outcome.priority ?? priority })
-      return { _tag: "Run", afterMillis }
-    }
-    case "Requeue":
-      return again("requeue", "Requeue", outcome.priority)
-    case "Failed":
-      return again("retry", outcome.error)
-    case "Unreachable": {
-      const { lost } = state.reachability
-      // The first failure does not count for the object. If the probe succeeds and the same object fails so again, its request may break
-      // the connection: back off.
-      if (trouble.get(key)?.isUnreached === true) return Effect.andThen(lost, again("unreachable", outcome.error))
-      return Effect.map(lost, (): Next => {
-        trouble.set(key, { generation, isUnreached: true })
-        queue.addAfter(key, 0, fired("unreachable"), { priority })
-        return { _tag: "Run", afterMillis: 0 }
-      })
-    }
-  }
 }

@@ -443,6 +443,32 @@ describe("A leader that finds", () => {
 })
 
 describe("A standby", () => {
+  for (const leaseDurationSeconds of [86_400, 2 ** 31 - 1]) {
+    const edited = { holderIdentity: "somebody", leaseDurationSeconds }
+    effect(`waits for its own lease duration, although a user wrote ${leaseDurationSeconds} s into the Lease`, () =>
+      Effect.gen(function* () {
+        const { server, a, b } = yield* pair()
+        server.change(Lease, "homeostat", { spec: edited })
+        yield* pass("14 seconds")
+        expect(leaders(a, b)).toEqual([])
+        yield* pass("4 seconds")
+        expect(leaders(a, b)).toHaveLength(1)
+      })
+    )
+
+    effect(`acquires such a Lease within seconds after its deletion, as a runbook says`, () =>
+      Effect.gen(function* () {
+        const { server, a, b } = yield* pair()
+        server.change(Lease, "homeostat", { spec: edited })
+        yield* pass("5 seconds")
+        expect(leaders(a, b)).toEqual([])
+        server.remove(Lease, "homeostat")
+        yield* pass("4 seconds")
+        expect(leaders(a, b)).toHaveLength(1)
+      })
+    )
+  }
+
   effect("acquires the Lease of a dead leader after the duration of that Lease", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair({ leaseDuration: "30 seconds" })

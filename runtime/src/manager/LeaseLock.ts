@@ -71,10 +71,10 @@ const isWithoutEffect = (error: ApiError.ApiError): boolean =>
 /** A lock on the Lease of a candidate. */
 export const make = (
   client: Client["Service"],
-  candidate: LeaseRecord.Candidate & { readonly renewDeadlineMillis: number },
+  candidate: LeaseRecord.Candidate & { readonly renewDeadlineMillis: number; readonly retryPeriodMillis: number },
   clock: Clock.Clock
 ): LeaseLock => {
-  const { identity, leaseDurationMillis, name, namespace } = candidate
+  const { identity, name, namespace } = candidate
   const timeoutMillis = Math.max(candidate.renewDeadlineMillis / 2, 1000)
   const request = { retry: false, timeoutMillis }
   const key = { namespace, name }
@@ -93,7 +93,7 @@ export const make = (
   }
 
   const see = (lease: Lease | undefined): void => {
-    observed = LeaseRecord.observe(observed, lease, now(), leaseDurationMillis)
+    observed = LeaseRecord.observe(observed, lease, now(), candidate)
     mayBeOurs = observed.holder === identity
   }
 

@@ -19,7 +19,11 @@ const lease = (spec: Lease["spec"], resourceVersion = "7"): Lease => ({
 const held = (renewTime = "1") => ({ holderIdentity: "a", leaseDurationSeconds: 15, renewTime })
 
 const observe = (...looks: ReadonlyArray<readonly [at: number, lease: Lease | undefined]>) =>
-  looks.reduce((known, [at, seen]) => LeaseRecord.observe(known, seen, at, 9000), LeaseRecord.nothing)
+  looks.reduce(
+    (known, [at, seen]) =>
+      LeaseRecord.observe(known, seen, at, { leaseDurationMillis: 30_000, retryPeriodMillis: 2000 }),
+    LeaseRecord.nothing
+  )
 
 describe("A Lease can be acquired", () => {
   const table: ReadonlyArray<readonly [string, LeaseRecord.Observation, number]> = [
@@ -32,17 +36,32 @@ describe("A Lease can be acquired", () => {
     ["no later if only its metadata changes", observe([100, lease(held())], [5000, lease(held(), "8")]), 15_100],
     [
       "after the duration of a new holder",
-      observe([100, lease(held())], [200, lease({ ...held(), leaseDurationSeconds: 60 })]),
-      60_200
+      observe([100, lease(held())], [200, lease({ ...held(), leaseDurationSeconds: 20 })]),
+      20_200
     ],
-    ["after the own duration if it has no duration", observe([100, lease({ holderIdentity: "a" })]), 9100],
+    ...[60, 86_400, 2 ** 31 - 1].map(
+      (leaseDurationSeconds) =>
+        [
+          `after the own duration if its duration is ${leaseDurationSeconds} s`,
+          observe([100, lease({ ...held(), leaseDurationSeconds })]),
+          30_100
+        ] as const
+    ),
+    ["after the own duration if it has no duration", observe([100, lease({ holderIdentity: "a" })]), 30_100],
     [
       "after the own duration if its duration is invalid",
       observe([100, lease({ ...held(), leaseDurationSeconds: 0 })]),
-      9100
+      30_100
     ],
     ["after its duration of one second", observe([100, lease({ ...held(), leaseDurationSeconds: 1 })]), 1100],
-    ["no sooner if it is deleted", observe([100, lease(held())], [5000, undefined]), 15_100],
+    ["after one and a half retry periods if it is deleted", observe([100, lease(held())], [5000, undefined]), 8000],
+    ["no later if it is still absent", observe([100, lease(held())], [5000, undefined], [7000, undefined]), 8000],
+    ["no later than before if it is deleted", observe([100, lease(held())], [15_000, undefined]), 15_100],
+    [
+      "after its duration if it is created again",
+      observe([100, lease(held())], [5000, undefined], [6000, lease(held())]),
+      21_000
+    ],
     [
       "at once after it was released",
       observe([100, lease(held())], [5000, lease({ ...held(), holderIdentity: "" })]),

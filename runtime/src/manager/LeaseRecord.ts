@@ -2,7 +2,8 @@
  * The record of a Lease: what a candidate observes and writes. Pure functions.
  *
  * A Lease is held until it has not changed for its lease duration, **by the clock of the observer** that saw this version. The times in
- * the Lease are only for people, because the clocks of other processes differ and jump.
+ * the Lease are only for people, because the clocks of other processes differ and jump. A user or another program may have written any
+ * duration, so an observer waits at most for its own.
  */
 import type { Lease } from "../resource/BuiltIn.ts"
 import type { DesiredMeta } from "../resource/KubernetesObject.ts"
@@ -35,28 +36,36 @@ export interface Observation {
 /** Before the first read. */
 export const nothing: Observation = { lease: undefined, holder: undefined, heldUntil: 0, version: "" }
 
+/** How many retry periods a holder has to create its deleted Lease again. Its next renewal does that. */
+const renewals = 1.5
+
 /**
  * The observation after a read.
  *
- * A deleted Lease does not end the holder's claim: the holder still leads, and its next renewal creates the Lease again. Only a
- * candidate that never saw the Lease may acquire it at once.
+ * A deleted Lease does not end the holder's claim at once: a holder that still leads creates the Lease again with its next renewal. A
+ * candidate that saw no holder may acquire it at once.
  *
  * @param now ms of the monotonic clock
- * @param durationMillis the lease duration for a record without one
+ * @param own the durations of the observer
  */
 export const observe = (
   before: Observation,
   lease: Lease | undefined,
   now: number,
-  durationMillis: number
+  own: { readonly leaseDurationMillis: number; readonly retryPeriodMillis: number }
 ): Observation => {
-  if (lease === undefined) return { ...before, lease: undefined }
+  if (lease === undefined) {
+    if (before.lease === undefined) return before
+    const heldUntil = Math.min(before.heldUntil, now + renewals * own.retryPeriodMillis)
+    return { ...before, lease: undefined, heldUntil, version: "" }
+  }
   // Without metadata, because a new label is not a renewal.
   const version = JSON.stringify(lease.spec ?? {})
   if (version === before.version) return { ...before, lease }
   const holder = lease.spec?.holderIdentity
   const seconds = lease.spec?.leaseDurationSeconds
-  const promised = seconds !== undefined && seconds > 0 ? seconds * 1000 : durationMillis
+  const claimed = seconds !== undefined && seconds > 0 ? seconds * 1000 : own.leaseDurationMillis
+  const promised = Math.min(claimed, own.leaseDurationMillis)
   return holder === undefined || holder === ""
     ? { lease, holder: undefined, heldUntil: now, version }
     : { lease, holder, heldUntil: now + promised, version }

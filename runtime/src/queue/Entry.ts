@@ -55,6 +55,10 @@ export class Entry<T> {
   addedAt = 0
   /** When the next run became ready. */
   enqueuedAt = 0
+  /** Whether the delay of the next run is a back-off, which echoes do not end. */
+  holdsEchoes = false
+  /** The UIDs of the objects whose echoes have joined a run since the last news or the end of a delay. */
+  echoed: Set<string> | undefined = undefined
   /** When a delayed run becomes ready, in monotonic ms, so that a change of the machine's time has no effect. */
   dueAt = 0
   /** `Delayed`: index in the heap, and the rank among equal times. */

@@ -21,6 +21,7 @@ type Step =
   | { readonly do: "interrupt"; readonly index: number }
   | { readonly do: "done"; readonly index: number; readonly own: ReadonlyArray<number> }
   | { readonly do: "fail"; readonly index: number; readonly own: ReadonlyArray<number>; readonly delay: number }
+  | { readonly do: "later"; readonly index: number; readonly own: ReadonlyArray<number>; readonly delay: number }
   | { readonly do: "putBack"; readonly index: number }
   | { readonly do: "sleep"; readonly millis: number }
 
@@ -32,6 +33,8 @@ type Seen = Pick<
 interface Want {
   readonly key: string
   place: "ready" | "delayed" | "undecided"
+  /** Whether the delay is a back-off. */
+  holds: boolean
   /** The triggers that arrived during the run and may be echoes of its writes. */
   undecided: Array<{ readonly trigger: number; readonly priority: number; readonly version: number }>
   triggers: Array<number>
@@ -50,6 +53,8 @@ class Model {
   private echoes = new Set<number>([-2])
   /** The writes of the runs of a key. An idle key has no writes. */
   private own = new Map<string, Set<number>>()
+  /** The keys whose echoes have joined a run since the last news or the end of a delay. */
+  private echoed = new Set<string>()
   private count = 0
 
   order(): number {
@@ -66,7 +71,8 @@ class Model {
 
   private enter(key: string, trigger: number, priority: number, place: Want["place"], time: number): void {
     const order = this.order()
-    this.wants.push({ key, place, undecided: [], triggers: [trigger], priority, order, addedAt: this.now, time })
+    const addedAt = this.now
+    this.wants.push({ key, place, holds: false, undecided: [], triggers: [trigger], priority, order, addedAt, time })
   }
 
   private ready(want: Want, time: number): void {
@@ -86,6 +92,7 @@ class Model {
   }
 
   private promote(want: Want, priority: number): void {
+    this.echoed.delete(want.key)
     if (want.place !== "ready") this.ready(want, this.now)
     else if (priority > want.priority) want.order = this.order()
     want.priority = Math.max(want.priority, priority)
@@ -106,10 +113,18 @@ class Model {
     const want = this.find(key)
     if (want !== undefined) want.triggers.push(trigger)
     else this.enter(key, trigger, priority, "undecided", this.now)
-    if (!isOwn) this.find(key)?.undecided.push({ trigger, priority, version })
+    if (this.isRunning(key)) this.find(key)?.undecided.push({ trigger, priority, version })
+    else this.echo(want)
   }
 
-  addAfter(key: string, delay: number, trigger: number, priority: number): void {
+  /** All versions are of one object. */
+  private echo(want: Want | undefined): void {
+    if (want === undefined || want.place === "undecided" || this.echoed.has(want.key)) return
+    this.echoed.add(want.key)
+    if (want.place === "delayed" && !want.holds) this.ready(want, this.now)
+  }
+
+  addAfter(key: string, delay: number, trigger: number, priority: number, holds: boolean): void {
     if (delay <= 0) {
       this.add(key, trigger, priority)
       return
@@ -117,12 +132,14 @@ class Model {
     const want = this.find(key)
     if (want === undefined) {
       this.enter(key, trigger, priority, "delayed", this.now + delay)
+      for (const entered of this.wants.slice(-1)) entered.holds = holds
       return
     }
     want.triggers.push(trigger)
     if (want.place === "ready" && priority > want.priority) want.order = this.order()
     want.priority = want.place === "undecided" ? priority : Math.max(want.priority, priority)
     if (want.place === "ready") return
+    want.holds = holds || (want.place === "delayed" && want.holds)
     if (want.place === "undecided" || this.now + delay < want.time) want.time = this.now + delay
     if (want.place === "undecided") want.order = this.order()
     want.place = "delayed"
@@ -148,12 +165,15 @@ class Model {
     const want = this.find(key)
     if (want === undefined) {
       this.own.delete(key)
+      this.echoed.delete(key)
       return
     }
     this.own.set(key, new Set([...(this.own.get(key) ?? []), ...own]))
     for (const { priority, trigger, version } of want.undecided) {
-      if (this.wrote(key, version)) this.echoes.add(trigger)
-      else this.promote(want, priority)
+      if (this.wrote(key, version)) {
+        this.echoes.add(trigger)
+        this.echo(want)
+      } else this.promote(want, priority)
     }
     want.undecided = []
     if (want.place === "undecided") this.ready(want, this.now)
@@ -169,13 +189,14 @@ class Model {
     const triggers = [...dropped, ...item.triggers, ...(since?.triggers ?? [])]
     const priority = Math.max(item.priority, since?.priority ?? item.priority)
     const order = -this.order()
-    this.wants.push({ key, place: "ready", undecided: [], triggers, priority, order, addedAt, time })
+    this.wants.push({ key, place: "ready", holds: false, undecided: [], triggers, priority, order, addedAt, time })
   }
 
   sleep(millis: number): void {
     this.now += millis
     const due = this.wants.filter((want) => want.place === "delayed" && want.time <= this.now)
     for (const want of due.sort((left, right) => left.time - right.time || left.order - right.order)) {
+      this.echoed.delete(want.key)
       this.ready(want, want.time)
     }
   }
@@ -196,6 +217,7 @@ const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
   { weight: 1, arbitrary: FastCheck.record({ do: FastCheck.constant("interrupt" as const), index }) },
   { weight: 4, arbitrary: FastCheck.record({ do: FastCheck.constant("done" as const), index, own }) },
   { weight: 2, arbitrary: FastCheck.record({ do: FastCheck.constant("fail" as const), index, own, delay }) },
+  { weight: 2, arbitrary: FastCheck.record({ do: FastCheck.constant("later" as const), index, own, delay }) },
   { weight: 1, arbitrary: FastCheck.record({ do: FastCheck.constant("putBack" as const), index }) },
   {
     weight: 3,
@@ -240,7 +262,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
           }
           case "addAfter": {
             queue.addAfter(one.key, one.delay, ++triggers, { priority: one.priority })
-            model.addAfter(one.key, one.delay, triggers, one.priority)
+            model.addAfter(one.key, one.delay, triggers, one.priority, false)
             return
           }
           case "take": {
@@ -257,13 +279,15 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
             return
           }
           case "done":
+          case "later":
           case "fail": {
             const item = pick(running, one.index)
             if (item === undefined) return
             end(item)
-            if (one.do === "fail") {
-              queue.addAfter(item.key, one.delay, ++triggers, { priority: item.priority })
-              model.addAfter(item.key, one.delay, triggers, item.priority)
+            if (one.do !== "done") {
+              const holdsEchoes = one.do === "fail"
+              queue.addAfter(item.key, one.delay, ++triggers, { priority: item.priority, holdsEchoes })
+              model.addAfter(item.key, one.delay, triggers, item.priority, holdsEchoes)
             }
             queue.done(item.key, new Map(one.own.map((each) => [String(each), "u"])))
             model.done(item.key, one.own)

@@ -23,6 +23,9 @@ const event = (version: number, priority?: number): WorkQueue.AddOptions => ({
 const wrote = (...versions: ReadonlyArray<number>): WorkQueue.WrittenVersions =>
   new Map(versions.map((version) => [String(version), "u"]))
 
+/** The delay of a failed run. */
+const backoff: WorkQueue.AddAfterOptions = { holdsEchoes: true }
+
 /** Runs all other fibers until they wait. */
 const settle = TestClock.adjust(0)
 
@@ -192,7 +195,7 @@ describe("Among dropped triggers,", () => {
       yield* next(queue)
       const versions = Array.from({ length: 1100 }, (_, n) => n)
       for (const version of versions) queue.add("a", version, event(version))
-      queue.addAfter("a", 5000, -1)
+      queue.addAfter("a", 5000, -1, backoff)
       queue.done("a", wrote(...versions))
       expect(yield* counts(queue)).toEqual({ dropped: 1099, droppedNews: 99 })
     })
@@ -203,7 +206,7 @@ describe("Among dropped triggers,", () => {
       const queue = yield* WorkQueue.make<number>({ triggers: 2 })
       queue.add("a", 0)
       yield* next(queue)
-      queue.addAfter("a", 1000, 0)
+      queue.addAfter("a", 1000, 0, backoff)
       queue.done("a", wrote(1, 2, 3, 4, 5, 6))
       for (let version = 1; version <= 6; version++) queue.add("a", version, event(version))
       yield* TestClock.adjust(1000)
@@ -381,7 +384,7 @@ describe("The event of a key's own write", () => {
 
   effect("does not wake the key in back-off, and is among the triggers of the next run", () =>
     Effect.gen(function* () {
-      const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry"))
+      const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry", backoff))
       queue.add("a", "echo", event(1, 9))
       expect(queue.position("a")).toEqual({ _tag: "Delayed", until: 1000, priority: 0 })
       yield* TestClock.adjust(1000)
@@ -391,7 +394,9 @@ describe("The event of a key's own write", () => {
 
   effect("is added to the ready key without moving it", () =>
     Effect.gen(function* () {
-      const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry", { priority: WorkQueue.low }))
+      const queue = yield* after(({ addAfter }) =>
+        addAfter("a", 1000, "retry", { ...backoff, priority: WorkQueue.low })
+      )
       yield* TestClock.adjust(1000)
       queue.add("b", "updated")
       queue.add("a", "echo", event(1))
@@ -414,7 +419,7 @@ describe("The event of a key's own write", () => {
       for (const early of [true, false]) {
         const queue = yield* after(({ add, addAfter }) => {
           if (early) add("a", "echo", event(1))
-          addAfter("a", 5000, "retry", { priority: WorkQueue.low })
+          addAfter("a", 5000, "retry", { ...backoff, priority: WorkQueue.low })
         })
         if (!early) queue.add("a", "echo", event(1))
         expect(queue.position("a")).toMatchObject({ _tag: "Delayed", priority: WorkQueue.low })
@@ -425,31 +430,126 @@ describe("The event of a key's own write", () => {
     })
   )
 
-  effect("causes one more run of a key that ended without a delay, before or after its end", () =>
-    Effect.gen(function* () {
-      for (const early of [true, false]) {
-        const events = (queue: WorkQueue.WorkQueue<string>) => {
-          for (const [version, echo] of ["child", "status"].entries()) queue.add("a", echo, event(version))
+  for (const [delay, end] of [
+    ["no delay", () => {}],
+    ["a delay", ({ addAfter }) => addAfter("a", 3_600_000, "requeue_after")],
+    ["an endless delay", ({ addAfter }) => addAfter("a", Number.POSITIVE_INFINITY, "requeue_after")]
+  ] as ReadonlyArray<[string, (queue: WorkQueue.WorkQueue<string>) => void]>) {
+    effect(`causes one more run of a key that ended with ${delay}, before or after its end`, () =>
+      Effect.gen(function* () {
+        for (const early of [true, false]) {
+          const events = (queue: WorkQueue.WorkQueue<string>) => {
+            for (const [version, echo] of ["child", "status"].entries()) queue.add("a", echo, event(version, 5))
+          }
+          const queue = yield* make
+          queue.add("a", "first")
+          yield* next(queue)
+          if (early) events(queue)
+          end(queue)
+          expect(queue.snapshot().ready).toBe(0)
+          queue.done("a", wrote(0, 1))
+          if (!early) events(queue)
+          const runs = yield* drain(queue)
+          expect(runs.map(({ triggers }) => triggers.filter((each) => each !== "requeue_after"))).toEqual([
+            ["child", "status"]
+          ])
+          yield* TestClock.adjust("2 hours")
+          expect(queue.position("a")).toEqual({ _tag: "Absent" })
         }
-        const queue = yield* make
-        queue.add("a", "first")
-        yield* next(queue)
-        if (early) events(queue)
-        expect(queue.snapshot().ready).toBe(0)
-        queue.done("a", wrote(0, 1))
-        if (!early) events(queue)
-        expect((yield* drain(queue)).map((run) => run.triggers)).toEqual([["child", "status"]])
+      })
+    )
+  }
+
+  effect("ends no back-off that a shorter delay joins, and every delay that no back-off joins", () =>
+    Effect.gen(function* () {
+      for (const [first, second, place] of [
+        [backoff, undefined, "Delayed"],
+        [undefined, backoff, "Delayed"],
+        [undefined, undefined, "Ready"]
+      ] as const) {
+        const queue = yield* after(({ addAfter }) => {
+          addAfter("a", 5000, "one", first)
+          addAfter("a", 1000, "two", second)
+        })
+        queue.add("a", "echo", event(1))
+        expect(queue.position("a")._tag).toBe(place)
       }
+    })
+  )
+
+  effect("of an earlier run ends a delay, also if it arrives during the run before the delay", () =>
+    Effect.gen(function* () {
+      const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry", backoff))
+      yield* TestClock.adjust(1000)
+      yield* next(queue)
+      queue.addAfter("a", 60_000, "trigger with a delay")
+      queue.add("a", "echo", event(1, 9))
+      expect(queue.position("a")).toMatchObject({ until: 61_000 })
+      queue.done("a")
+      expect(queue.position("a")).toMatchObject({ _tag: "Ready", priority: 0 })
+    })
+  )
+
+  for (const [what, between, runs] of [
+    ["once for each object: a run that polls may write again and again", () => Effect.void, 1],
+    ["again after news", (queue) => Effect.sync(() => queue.add("a", "news")), 2],
+    ["again after the end of the delay", () => TestClock.adjust("1 hour"), 2]
+  ] as ReadonlyArray<[string, (queue: WorkQueue.WorkQueue<string>) => Effect.Effect<void>, number]>) {
+    for (const early of [true, false]) {
+      effect(`ends a delay ${what}, ${early ? "before" : "after"} the end of its run`, () =>
+        Effect.gen(function* () {
+          const queue = yield* make
+          let version = 0
+          let echoes = 0
+          const write = Effect.gen(function* () {
+            const { triggers } = yield* next(queue)
+            if (triggers.every((each) => each === "echo" || each === "requeue_after")) echoes++
+            version++
+            if (early) queue.add("a", "echo", event(version))
+            queue.addAfter("a", 3_600_000, "requeue_after")
+            queue.done("a", wrote(version))
+            if (!early) queue.add("a", "echo", event(version))
+          })
+          const drainAll = Effect.gen(function* () {
+            while (queue.snapshot().ready > 0 && version < 20) yield* write
+          })
+          queue.add("a", "first")
+          yield* drainAll
+          expect([version, echoes]).toEqual([2, 1])
+          yield* between(queue)
+          yield* drainAll
+          expect(version).toBe(2 * runs)
+          expect(queue.position("a")._tag).toBe("Delayed")
+        })
+      )
+    }
+  }
+
+  effect("keeps a new back-off that follows a delay", () =>
+    Effect.gen(function* () {
+      const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "requeue_after"))
+      yield* TestClock.adjust(1000)
+      yield* next(queue)
+      queue.addAfter("a", 5000, "retry", backoff)
+      queue.done("a", wrote(2))
+      queue.add("a", "echo", event(2))
+      expect(queue.position("a")._tag).toBe("Delayed")
+      queue.add("a", "news")
+      yield* next(queue)
+      queue.addAfter("a", 5000, "requeue_after")
+      queue.done("a", wrote(3))
+      queue.add("a", "echo", event(3))
+      expect(queue.position("a")._tag).toBe("Ready")
     })
   )
 
   for (const late of [59_000, 61_000]) {
     effect(`${late < 60_000 ? "is known" : "is news"} ${late / 1000} s later, after more failed runs`, () =>
       Effect.gen(function* () {
-        const queue = yield* after(({ addAfter }) => addAfter("a", late, "retry"))
+        const queue = yield* after(({ addAfter }) => addAfter("a", late, "retry", backoff))
         yield* TestClock.adjust(late)
         yield* next(queue)
-        queue.addAfter("a", 5000, "retry")
+        queue.addAfter("a", 5000, "retry", backoff)
         queue.done("a", wrote(2))
         queue.add("a", "echo of the first run", event(1))
         expect(queue.position("a")._tag).toBe(late < 60_000 ? "Delayed" : "Ready")
@@ -460,11 +560,11 @@ describe("The event of a key's own write", () => {
   effect("of a run before the latest 64 is news", () =>
     Effect.gen(function* () {
       for (const runs of [63, 64]) {
-        const queue = yield* after(({ addAfter }) => addAfter("a", 1, "retry"))
+        const queue = yield* after(({ addAfter }) => addAfter("a", 1, "retry", backoff))
         for (let run = 1; run <= runs; run++) {
           yield* TestClock.adjust(1)
           yield* next(queue)
-          queue.addAfter("a", 1, "retry")
+          queue.addAfter("a", 1, "retry", backoff)
           queue.done("a", wrote(run + 1))
         }
         queue.add("a", "echo of the first run", event(1))
@@ -490,7 +590,7 @@ describe("The event of another write", () => {
             yield* next(queue)
             if (early) queue.add("a", "news", { version, priority: 3 })
             if (early) queue.add("a", "echo", event(1))
-            queue.addAfter("a", millis, "retry", { priority: WorkQueue.low })
+            queue.addAfter("a", millis, "retry", { ...backoff, priority: WorkQueue.low })
             queue.done("a", wrote(1))
             if (!early) queue.add("a", "news", { version, priority: 3 })
             expect(queue.position("a")).toMatchObject({ _tag: "Ready", priority: 3 })
@@ -512,7 +612,7 @@ describe("The event of another write", () => {
       queue.done("a", wrote(1))
       expect((yield* next(queue)).triggers).toEqual(["foreign"])
       queue.add("a", "echo", event(3))
-      queue.addAfter("a", 1000, "retry")
+      queue.addAfter("a", 1000, "retry", backoff)
       queue.done("a", wrote(3))
       expect(queue.position("a")).toMatchObject({ _tag: "Delayed" })
     })
@@ -785,7 +885,7 @@ effect("position returns the index of a ready key, the end of a delay or the sta
     expect(queue.position("urgent")).toEqual({ _tag: "Processing", since: 3, again: false, until: undefined })
     queue.add("urgent", "echo", event(1))
     expect(queue.position("urgent")).toMatchObject({ again: true, until: undefined })
-    queue.addAfter("urgent", 7, "retry")
+    queue.addAfter("urgent", 7, "retry", backoff)
     expect(queue.position("urgent")).toMatchObject({ again: true, until: 10 })
   })
 )

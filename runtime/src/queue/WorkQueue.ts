@@ -16,10 +16,12 @@
  *   priority runs first.
  *
  * Echoes. An event is an echo for the key whose run wrote the version that the event reports. It is news for every other key.
- * - An echo does not end a delay; its trigger joins the others. Otherwise a failing reconcile that writes its status would retry at
- *   once, again and again. News ends the delay.
- * - If a run ends without a delay, one more run follows for its echoes, because a reconcile may have computed the status before it
+ * - An echo does not end a back-off, which is a delay with `holdsEchoes`; its trigger joins the others. Otherwise a failing reconcile that
+ *   writes its status would retry at once, again and again. News ends the back-off.
+ * - If a run ends without a back-off, one more run follows for its echoes, because a reconcile may have computed the status before it
  *   wrote. The second run writes nothing, so it causes no echo.
+ * - So an echo ends any other delay, but once for each object until news or the end of a delay: a reconcile that polls may write in
+ *   each run.
  * - An echo changes neither the position nor the priority of a waiting key.
  *
  * An event arrives before or after the answer to its write. So `done` decides about the triggers that arrived during the run. A key
@@ -35,9 +37,11 @@ import * as Timer from "../resource/Timer.ts"
 import * as Delayed from "./Delayed.ts"
 import { type Entered, Entry } from "./Entry.ts"
 import * as Ready from "./Ready.ts"
+import type { Position, Snapshot } from "./State.ts"
 import * as Waiters from "./Waiters.ts"
 import * as WrittenVersions from "./WrittenVersions.ts"
 
+export type { Position, Snapshot } from "./State.ts"
 export type { Version, WrittenVersions } from "./WrittenVersions.ts"
 
 /** The priority of the initial list and of resyncs. The default is 0. */
@@ -55,6 +59,8 @@ export interface AddOptions {
 export interface AddAfterOptions {
   /** Any finite number; higher runs first. Default 0: a worker that runs again passes the priority of its item. */
   readonly priority?: number | undefined
+  /** Whether the delay is a back-off, which no echo ends. Default false. */
+  readonly holdsEchoes?: boolean | undefined
 }
 
 /** A key for a worker, with its triggers. Times are milliseconds of the Clock. */
@@ -73,45 +79,8 @@ export interface Item<T> {
   readonly addedAt: number
 }
 
-/** The state of a key. Times are milliseconds of the Clock. */
-export type Position =
-  /** No run is due or in progress. */
-  | { readonly _tag: "Absent" }
-  /** `index` keys run first. */
-  | { readonly _tag: "Ready"; readonly index: number; readonly priority: number; readonly since: number }
-  | { readonly _tag: "Delayed"; readonly until: number; readonly priority: number }
-  /** `again`: another run follows, not before `until` if that is given. */
-  | {
-      readonly _tag: "Processing"
-      readonly since: number
-      readonly again: boolean
-      readonly until: number | undefined
-    }
-
 /** The most triggers of one run that `done` decides about. Further ones count as news. */
 const mostUndecided = 1000
-
-/** The queue in numbers, for metrics. */
-export interface Snapshot {
-  /** Ready keys, including those whose run is in progress and that need another run. */
-  readonly ready: number
-  /** Delayed keys. */
-  readonly delayed: number
-  /** Keys whose run is in progress. */
-  readonly processing: number
-  /** `ready` by priority. */
-  readonly depth: ReadonlyMap<number, number>
-  /** The number of times a key became ready. */
-  readonly adds: number
-  /** The number of delayed adds. */
-  readonly retries: number
-  /** The longest wait of a ready key, in ms; 0 without ready keys. */
-  readonly oldestMillis: number
-  /** The duration of the longest run in progress, in ms; 0 without runs. */
-  readonly longestRunMillis: number
-  /** The sum of the durations of all runs in progress, in ms. */
-  readonly unfinishedMillis: number
-}
 
 /** The queue of one controller. All members except `take` and `drained` are synchronous and cheap. */
 export interface WorkQueue<T> {
@@ -133,7 +102,7 @@ export interface WorkQueue<T> {
   /**
    * Ends the run. Call it after `addAfter`. Ignores a key that is not processing.
    *
-   * @param own the versions that the run wrote; their events do not end a delay of this key
+   * @param own the versions that the run wrote; their events do not end a back-off of this key
    */
   readonly done: (key: string, own?: WrittenVersions.WrittenVersions) => void
   /** Takes back a key whose run did not start, instead of `done`. The key becomes the first of its priority. */
@@ -180,6 +149,7 @@ export const make = <T>(options?: {
       let entry = delayed.first()
       for (; entry !== undefined && entry.dueAt <= now; entry = delayed.first()) {
         delayed.remove(entry)
+        entry.echoed = undefined
         makeReady(entry, shown(entry.dueAt))
       }
       return entry?.dueAt ?? Number.POSITIVE_INFINITY
@@ -243,8 +213,19 @@ export const make = <T>(options?: {
       return entry
     }
 
+    /** Ends a delay that is no back-off, for the first echo of an object since the last news. */
+    const echo = (entry: Entry<T>, uid: string): void => {
+      if (entry.place === "idle" || entry.place === "undecided" || entry.echoed?.has(uid) === true) return
+      entry.echoed ??= new Set()
+      entry.echoed.add(uid)
+      if (entry.place !== "delayed" || entry.holdsEchoes) return
+      delayed.remove(entry)
+      makeReady(entry, clock.currentTimeMillisUnsafe())
+    }
+
     /** Makes the entry ready, with the higher of its own priority and this one. */
     const promote = (entry: Entry<T>, priority: number): void => {
+      entry.echoed = undefined
       raise(entry, priority)
       if (entry.place === "ready") return
       if (entry.place === "delayed") delayed.remove(entry)
@@ -258,7 +239,7 @@ export const make = <T>(options?: {
       const known = entered.version === undefined ? undefined : entries.get(key)
       if (known !== undefined && entered.version !== undefined) {
         if (WrittenVersions.has(known.own, entered.version)) entered.isNews = false
-        else if (known.running && (known.undecided?.length ?? 0) < mostUndecided) {
+        if (known.running && (known.undecided?.length ?? 0) < mostUndecided) {
           enter(key, entered)
           if (known.place === "idle") known.place = "undecided"
           if (known.undecided === undefined) known.undecided = [entered]
@@ -269,6 +250,7 @@ export const make = <T>(options?: {
       const entry = enter(key, entered)
       if (entered.isNews) promote(entry, priority)
       else if (entry.place === "idle") entry.place = "undecided"
+      else echo(entry, options?.version?.uid ?? "")
     }
 
     /** Compares the triggers that arrived during the run with the writes of the run, and makes the key ready for news. */
@@ -277,8 +259,9 @@ export const make = <T>(options?: {
       entry.undecided = undefined
       for (const entered of undecided) {
         if (entered.version !== undefined && WrittenVersions.has(entry.own, entered.version)) {
+          if (entered.isDropped && entered.isNews) entry.droppedNews--
           entered.isNews = false
-          if (entered.isDropped) entry.droppedNews--
+          echo(entry, entered.version.uid ?? "")
         } else promote(entry, entered.priority)
       }
     }
@@ -292,11 +275,13 @@ export const make = <T>(options?: {
       // An infinite delay means that the key waits for a trigger.
       if (delayMillis < Number.POSITIVE_INFINITY) retries++
       const priority = options?.priority ?? 0
+      const holdsEchoes = options?.holdsEchoes ?? false
       const entry = enter(key, { trigger, priority, version: undefined, isNews: true, isDropped: false })
-      // An echo does not end the delay, whether it arrived before or after it.
+      // `done` decides whether echoes of the run end the delay.
       if (entry.place === "undecided") entry.priority = priority
       raise(entry, priority)
       if (entry.place === "ready") return
+      entry.holdsEchoes = holdsEchoes || (entry.place === "delayed" && entry.holdsEchoes)
       const dueAt = Time.monotonic(clock) + Math.ceil(delayMillis)
       if (entry.place !== "delayed") {
         entry.place = "delayed"

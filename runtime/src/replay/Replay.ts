@@ -142,6 +142,8 @@ const attempted = <R>(
       deleted: controller.deleted,
       selectors: controller.selectors,
       owns: controller.owns,
+      lasts: document.ending.lasts === true,
+      retryAt: () => Effect.succeed(document.ending.retryAt),
       corrected: (correction) => void corrections.push(correction),
       changed: () => {}
     }),

@@ -19,8 +19,8 @@ export type Fault =
   /** A watch gets no events from this one on, until the cluster is at rest. Then its resourceVersion has expired. */
   | { readonly _tag: "Missed" }
 
-/** The status codes of rejected requests. */
-export type RefusedStatus = 409 | 429 | 500 | 403
+/** The status codes of rejected requests. 422 is the denial of a write by a policy. */
+export type RefusedStatus = 409 | 422 | 429 | 500 | 403
 
 /**
  * The writes of other clients:

@@ -15,7 +15,11 @@ import * as Foreign from "./Foreign.ts"
 import type { Reference } from "./Reference.ts"
 import * as Wire from "./Wire.ts"
 
-const statuses: ReadonlyArray<RefusedStatus> = [409, 429, 500, 403]
+const statuses: ReadonlyArray<RefusedStatus> = [409, 422, 429, 500, 403]
+
+/** Whether the API server may answer a request with a status: nothing denies a read, and a creation has no conflict. */
+const isPossible = (code: RefusedStatus, sent: Wire.Sent): boolean =>
+  code === 409 ? Wire.writes(sent) && sent.asked.verb !== "create" : code !== 422 || Wire.writes(sent)
 
 const outage: Fault = { _tag: "Outage" }
 
@@ -23,7 +27,7 @@ const outage: Fault = { _tag: "Outage" }
 const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fault> => {
   const { asked, status } = sent
   const refused = statuses
-    .filter((code) => code !== 409 || (Wire.writes(sent) && asked.verb !== "create"))
+    .filter((code) => isPossible(code, sent))
     .map((status): Fault => ({ _tag: "Refused", status }))
   if (!Wire.writes(sent)) return refused
   const hows: ReadonlyArray<ForeignWrite> =

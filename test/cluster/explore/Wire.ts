@@ -136,6 +136,10 @@ const reasons: { readonly [status: number]: readonly [reason: string, message: s
   403: ["Forbidden", "the request is forbidden: the exploration refuses it once"],
   409: ["Conflict", "the object has been modified; please apply your changes to the latest version and try again"],
   410: ["Expired", "too old resource version: 1 (2)"],
+  422: [
+    "Invalid",
+    "the object is forbidden: ValidatingAdmissionPolicy 'exploration' with binding 'exploration' denied request: once"
+  ],
   429: ["TooManyRequests", "too many requests, please try again later"],
   500: ["InternalError", "Internal error occurred: etcdserver: request timed out"],
   503: ["ServiceUnavailable", "the server is currently unable to handle the request"]

@@ -109,8 +109,6 @@ describe.concurrent("the jobs of a WebApp", () => {
       yield* ByHand.scale(scene, WebApp, 3)
       yield* ByHand.label(scene, WebApp, { team: "a" })
       yield* change(scene, { strategy: "Recreate" })
-      // One rollout after the other: in overlapping ones, the status sometimes missed the last event of the Deployment.
-      yield* Scene.settled(scene, "shop")
       yield* ByHand.set(scene, { image: image(9) })
       yield* Scene.settled(scene, "shop")
       yield* Scene.during(scene.manage(), Scene.settled(scene, "shop"))

@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import type { ApiError } from "../../client/ApiError.ts"
 import type { CachedReads } from "../../client/CachedReads.ts"
 import type { Exchange, Order } from "../../client/Exchange.ts"
+import * as Refusal from "../../client/Refusal.ts"
 import type { Request } from "../../client/Request.ts"
 import type { Response } from "../../client/Response.ts"
 import { type Attempt, messageOf, type Outcome } from "../../controller/Attempt.ts"
@@ -26,6 +27,10 @@ export interface Ending {
   readonly error?: string | undefined
   /** The delay that a reconcile asked for, in ms. */
   readonly afterMillis?: number | undefined
+  /** When the next attempt began after a refusal of an object, which the status names. Milliseconds of the Clock, in whole seconds. */
+  readonly retryAt?: number | undefined
+  /** Whether all attempts of the ten seconds before it failed. */
+  readonly lasts?: boolean | undefined
 }
 
 /** A request and its response; the response is absent if it was too large to keep, or if the request was interrupted. */
@@ -82,6 +87,14 @@ export const endingOf = (outcome: Outcome, shown = shownMessage): Ending => {
   return { outcome: outcome._tag, message: shown(messageOf(error)), error: nameOf(error) }
 }
 
+/** What the attempt knew of its retries, for its report. */
+const retriesOf = ({ finishedAt, lasts, next, outcome }: Attempt): Pick<Ending, "retryAt" | "lasts"> => ({
+  ...(lasts === true && { lasts }),
+  ...(outcome._tag === "Failed" &&
+    next._tag === "Run" &&
+    Refusal.isByAdmission(outcome.error) && { retryAt: Math.round((finishedAt + next.afterMillis) / 1000) * 1000 })
+})
+
 /** Whether a request writes. A dry run does not. */
 export const isWrite = ({ request }: Pick<RecordedRequest | Exchange, "request">): boolean =>
   request.method !== "GET" && request.dryRun !== true
@@ -119,7 +132,7 @@ export const of = (attempt: Attempt): Recorded | undefined => {
     object,
     memory,
     // Longer than in a document, and not masked yet: a copy of a secret value is found only as a whole.
-    ending: endingOf(attempt.outcome, (message) => Text.clip(message, Secrecy.longest)),
+    ending: { ...endingOf(attempt.outcome, (message) => Text.clip(message, Secrecy.longest)), ...retriesOf(attempt) },
     reads: attempt.reads,
     requests: exchanges.map(requestOf),
     moreRequests: attempt.requests - exchanges.length
