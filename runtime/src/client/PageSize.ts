@@ -7,8 +7,14 @@ import * as Resource from "../resource/Resource.ts"
 /** Objects per page, as in client-go's pager: few enough to bound the memory, and enough to make paging cheap. */
 export const most = 500
 
-/** The largest answer with more than one object, in bytes. With its objects, it takes several times as much memory. */
-export const mostBytes = 16 * 1024 * 1024
+/**
+ * The largest answer with more than one object, in bytes. With its objects, it takes several times as much memory, and to parse it blocks the
+ * process for up to a tenth of a second.
+ */
+export const mostBytes = 8 * 1024 * 1024
+
+/** The bytes that a page should have, because its objects may be larger than those of the page before. */
+const wantedBytes = 0.75 * mostBytes
 
 /** A page for the memory of sizes. */
 interface Page {
@@ -33,8 +39,7 @@ export const make = (): PageSizes => {
       limits.size === 0 ? limit : Math.min(limit, limits.get(Resource.identityOf(resource)) ?? limit),
     arrived: (resource, { items, length }) => {
       if (items.length === 0) return
-      // Half, because the objects of the next page may be larger.
-      const next = Math.max(1, Math.floor((mostBytes / 2 / length) * items.length))
+      const next = Math.max(1, Math.floor((wantedBytes / length) * items.length))
       if (next < most) limits.set(Resource.identityOf(resource), next)
       else if (limits.size > 0) limits.delete(Resource.identityOf(resource))
     }
