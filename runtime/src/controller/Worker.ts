@@ -37,8 +37,8 @@ import {
   outcomeOf,
   ReconcileTimeout
 } from "./Attempt.ts"
-import { Bill, Billed } from "./Bill.ts"
 import type { Controller } from "./Controller.ts"
+import { Account, CpuAccount } from "./CpuAccount.ts"
 import type { Change } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
@@ -82,10 +82,10 @@ interface Progress {
 export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<void, never, R | Reachability> =>
   Effect.gen(function* () {
     const progress: Progress = { key: undefined, isOver: false, begin }
-    const bill = new Bill(shared.use)
-    const billed = Effect.provideService(loop(shared, progress, bill), Billed, bill)
+    const account = new CpuAccount(shared.use)
+    const charged = Effect.provideService(loop(shared, progress, account), Account, account)
     while (!progress.isOver) {
-      const exit = yield* Effect.exit(billed)
+      const exit = yield* Effect.exit(charged)
       if (Exit.isSuccess(exit)) continue
       if (progress.key === undefined) return yield* exit
       shared.queue.done(progress.key)
@@ -115,7 +115,7 @@ export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, ne
       )
 
 /** Runs attempts until the queue is shut down or the worker is interrupted. Only the waits and the attempts can be interrupted. */
-const loop = <R>(shared: Shared<R>, progress: Progress, bill: Bill): Effect.Effect<void, never, R | Reachability> =>
+const loop = <R>(shared: Shared<R>, progress: Progress, account: CpuAccount): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((services: Context.Context<R | Reachability>) => {
       const { backoffs, controller, memory, queue, timeouts, trouble } = shared
@@ -207,7 +207,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress, bill: Bill): Effect.Effe
         const started: Started = { id, root, ledger: new Ledger(), corrections: [], changes: [] }
         const { changes, corrections, ledger } = started
         const found = shared.informer.store.get(item.key)
-        bill.begin(found?.metadata.namespace, began)
+        account.begin(found?.metadata.namespace, began)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
         const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid)
@@ -284,7 +284,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress, bill: Bill): Effect.Effe
           progress.begin?.()
           progress.begin = undefined
           const { _tag } = yield* attempt(taken.value)
-          bill.end(now)
+          account.end(now)
           progress.key = undefined
           // The Lease is lost. The term will interrupt this worker, and another attempt could not write.
           if (_tag === "Interrupted" && !progress.isOver) return yield* restore(Effect.never)

@@ -10,8 +10,8 @@ import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/testing/TestClock"
 import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Attempt from "../controller/Attempt.ts"
-import * as Bill from "../controller/Bill.ts"
 import * as Controller from "../controller/Controller.ts"
+import { Account, CpuAccount } from "../controller/CpuAccount.ts"
 import * as Result from "../controller/Result.ts"
 import { Widget, widget } from "../controller/World.fixture.ts"
 import * as CpuUse from "../queue/CpuUse.ts"
@@ -218,10 +218,10 @@ describe("The CPU time of an attempt", () => {
         discard: true
       })
     for (const [namespace, text] of Object.entries(attempts)) {
-      const bill = new Bill.Bill(use)
+      const account = new CpuAccount(use)
       const [own = "", ...children] = text.split(" + ")
       const attempt = Effect.gen(function* () {
-        yield* Effect.sync(() => bill.begin(namespace, loop.host.now()))
+        yield* Effect.sync(() => account.begin(namespace, loop.host.now()))
         // The attempt has a fiber of its own, and may have children.
         yield* Fiber.join(
           yield* Effect.forkDetach(
@@ -229,10 +229,10 @@ describe("The CPU time of an attempt", () => {
             { startImmediately: true }
           )
         )
-        yield* Effect.sync(() => bill.end(loop.host.now))
+        yield* Effect.sync(() => account.end(loop.host.now))
         yield* work("7")
       })
-      Effect.runFork(Effect.provideService(attempt, Bill.Billed, bill), { scheduler })
+      Effect.runFork(Effect.provideService(attempt, Account, account), { scheduler })
     }
     Effect.runFork(parts("40|50"), { scheduler })
     loop.runMicrotasks()
@@ -264,16 +264,16 @@ describe("The CPU time of an attempt", () => {
 
   test("is not measured with another scheduler, as in virtual time", async () => {
     const use = CpuUse.make()
-    const bill = new Bill.Bill(use)
+    const account = new CpuAccount(use)
     const attempt = Effect.gen(function* () {
-      bill.begin("a", performance.now())
+      account.begin("a", performance.now())
       yield* Effect.yieldNow
       const until = performance.now() + 20
       while (performance.now() < until);
       yield* Effect.yieldNow
-      bill.end(() => performance.now())
+      account.end(() => performance.now())
     })
-    await Effect.runPromise(Effect.provideService(attempt, Bill.Billed, bill))
+    await Effect.runPromise(Effect.provideService(attempt, Account, account))
     expect(use.of("a", performance.now())).toBe(0)
   })
 

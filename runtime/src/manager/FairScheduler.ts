@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 import type * as Scope from "effect/Scope"
-import * as Bill from "../controller/Bill.ts"
+import * as CpuAccount from "../controller/CpuAccount.ts"
 import * as Time from "../resource/Time.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -96,18 +96,18 @@ export const make = ({ immediate, microtask, now }: Host = machine): FairSchedul
   const rest = (): void => {
     isResting = true
     current = undefined
-    Bill.rest(now)
+    CpuAccount.rest(now)
   }
-  const turnTo = (fiber: Fiber.Fiber<unknown, unknown>): void => {
+  const switchTo = (fiber: Fiber.Fiber<unknown, unknown>): void => {
     current = fiber
-    if (!Bill.turnTo(fiber.context, now) || !isResting) return
+    if (!CpuAccount.switchTo(fiber.context, now) || !isResting) return
     isResting = false
     immediate(rest)
   }
   return {
     executionMode: mixed.executionMode,
     shouldYield: (fiber) => {
-      if (fiber !== current) turnTo(fiber)
+      if (fiber !== current) switchTo(fiber)
       return mixed.shouldYield(fiber) || (++steps % stepsPerLook === 0 && isOver())
     },
     makeDispatcher: () => mixed.makeDispatcher(),
