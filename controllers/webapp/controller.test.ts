@@ -90,17 +90,17 @@ test("A WebApp reports a Deployment that others have made too large, and correct
       (status?.conditions ?? []).map(({ reason, status, type }) => `${type} ${status} ${reason}`)
     )
     const before = yield* conditions
-    const labels = Object.fromEntries(Array.from({ length: 9000 }, (_, at) => [`label-${at}`, "x".repeat(60)]))
-    yield* Client.patch(Deployment, key, Patch.merge({ metadata: { labels }, spec: { paused: true } }))
+    const containers = "/spec/template/spec/containers"
+    const sidecar = { name: "sidecar", image: "registry.test/sidecar:1", args: ["x".repeat(600_000)] }
+    yield* Client.patch(Deployment, key, Patch.json([{ op: "add", path: `${containers}/-`, value: sidecar }]))
     yield* Client.patch(WebApp, key, Patch.merge({ spec: { image: "registry.test/web:2", port: 9090 } }))
     yield* TestClock.adjust("30 seconds")
     expect(yield* conditions).toEqual(
       expect.arrayContaining(["DeploymentReady False TooLarge", "Ready False TooLarge", "Stalled True TooLarge"])
     )
     expect((yield* Client.get(Deployment, key)).spec?.template.spec?.containers[0]?.image).toBe("registry.test/web:2")
-    expect((yield* Client.get(Service, key)).spec?.ports?.[0]?.targetPort).toBe("http")
-    const none = Object.fromEntries(Object.keys(labels).map((label) => [label, null]))
-    yield* Client.patch(Deployment, key, Patch.merge({ metadata: { labels: none }, spec: { paused: null } }))
+    expect((yield* Client.get(Service, key)).spec?.ports?.[0]?.targetPort).toBe(9090)
+    yield* Client.patch(Deployment, key, Patch.json([{ op: "remove", path: `${containers}/1` }]))
     yield* TestClock.adjust("1 minute")
     expect(yield* conditions).toEqual(before)
   }))

@@ -125,10 +125,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
         const isWanted = options.onImmutable === "Replace"
         const isLeaving = isWanted && found.claim === "ours" && cached?.metadata.deletionTimestamp !== undefined
         if (isLeaving) return Effect.succeed(cached)
-        const made = Effect.tap(
-          Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span })),
-          (child) => TooLarge.ofChild(kind, child) ?? Effect.void
-        )
+        const made = Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
         const create = Effect.suspend(() => apply(owner, kind, desired, { ...options, onImmutable: "Fail" }))
         return cached === undefined
           ? made
@@ -254,7 +251,8 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const isSame = cached !== undefined && Intent.hashOf(cached) === Intent.hashOf(intent)
     const reason = cached === undefined ? "created" : isSame ? "drift" : "intent"
     if (span !== undefined) describe(span, isWritten ? reason : undefined, fields)
-    if (!isWritten) return current
+    const large = TooLarge.ofChild(kind, current)
+    if (!isWritten) return large === undefined ? current : yield* large
     corrected({ kind: kind.kind, key: keyString(key), reason, fields })
     const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !serverChanges.unmet.has(field))
     const hash = Intent.hashOf(intent) ?? ""
@@ -264,7 +262,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       seen,
       altered: serverChanges.altered
     })
-    return current
+    return large === undefined ? current : yield* large
   })
 
 /** The result of creating or correcting a child. */
