@@ -305,15 +305,7 @@ export const make = (stack: Stack): Operations => {
       const maxBytes = limit === undefined || limit <= 1 ? undefined : PageSize.mostBytes
       const request: Request = { ...Call.page(resource, { ...options, limit }), maxBytes }
       return Effect.flatMap(stack.send(request), (response) => {
-        if (limit !== undefined && maxBytes !== undefined && response.body === "") {
-          const fewer = PageSize.smaller(limit)
-          return Effect.andThen(
-            Effect.logDebug(
-              `A page of ${limit} ${resource.plural} takes more than ${maxBytes} bytes: asking for ${fewer}`
-            ),
-            read(fewer)
-          )
-        }
+        if (limit !== undefined && maxBytes !== undefined && response.body === "") return read(PageSize.smaller(limit))
         return Effect.map(parse<WireList>(request, response, list), ({ items, metadata }) => {
           const page = {
             // Items of built-in kinds have no kind in lists, but in watches. Here all have one.

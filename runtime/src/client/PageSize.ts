@@ -22,7 +22,7 @@ interface Page {
   readonly length: number
 }
 
-/** What is known about the sizes of objects, by kind. */
+/** The sizes of pages by kind. */
 export interface PageSizes {
   /** The objects to ask for: at most `limit`, and fewer if those of the last page of the kind were large. */
   readonly limitFor: (resource: Resource.Any, limit: number) => number

@@ -4,8 +4,8 @@
  * namespace is over its share, the order is that of {@link Ready}.
  *
  * `next` sets aside the keys of a namespace over its share when they are about to be served. So each key moves at most once, and a queue
- * without such a namespace does nothing more. No key starves, because a namespace that waits is soon within its share again, and
- * then its keys have the places that they would have had.
+ * without such a namespace does nothing more. No key starves: a namespace that waits is soon within its
+ * share again. Then its keys have their old places.
  */
 import type { CpuUse } from "./CpuUse.ts"
 import * as Share from "./CpuUse.ts"
@@ -19,11 +19,14 @@ export const namespaceOf = (key: string): string | undefined => {
 }
 
 /**
- * No ready keys.
+ * No ready keys. Without `use`, the order is that of {@link Ready}.
  *
  * @param now monotonic milliseconds
  */
-export const make = <T>(use: CpuUse, now: () => number): Ready.Ready<T> => {
+export const make = <T>(use: CpuUse | undefined, now: () => number): Ready.Ready<T> =>
+  use === undefined ? Ready.make() : fair(use, now)
+
+const fair = <T>(use: CpuUse, now: () => number): Ready.Ready<T> => {
   const main = Ready.make<T>()
   /** The keys that were set aside, by namespace. A namespace keeps its line until it is empty, also within its share. */
   const asides = new Map<string, Ready.Ready<T>>()
