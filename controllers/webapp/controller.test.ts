@@ -82,7 +82,7 @@ test("A Deployment with an autoscaler starts with the replicas of the spec, and 
     expect(yield* replicas).toBe(6)
   }))
 
-test("A WebApp reports a Deployment that others have made too large, and corrects its children all the same", () =>
+test("A WebApp reports a Deployment that others have made too large, and still corrects its children", () =>
   Effect.gen(function* () {
     yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 2, port: 8080 } })
     yield* TestClock.adjust("30 seconds")

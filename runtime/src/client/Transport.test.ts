@@ -293,7 +293,7 @@ describe("Transport", () => {
     ["HTTP/2", "identity"],
     ["HTTP/2", "gzip"]
   ] as const) {
-    live(`reads no more of a body than the request allows, over ${over} with ${encoding}`, () =>
+    live(`ends a body that is larger than the request allows, over ${over} with ${encoding}`, () =>
       Effect.gen(function* () {
         const part = "0123456789abcdef".repeat(4096)
         let sent = 0

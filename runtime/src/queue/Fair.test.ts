@@ -43,7 +43,7 @@ const world = () => {
 
 const over = CpuUse.shareMillis + 1
 
-describe("Of the ready keys", () => {
+describe("The order of the ready keys", () => {
   for (const [what, use, added, expected] of [
     ["without any use, the oldest is first", {}, ["a/1", "b/1", "a/2"], "a/1 b/1 a/2"],
     ["within their shares, the oldest is first", { a: over - 1, b: 1 }, ["a/1", "b/1", "a/2"], "a/1 b/1 a/2"],

@@ -219,7 +219,7 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
       const window = span(CpuUse.windowMillis)
       return {
         verdict: "queued",
-        answer: `${waited} Objects of other namespaces go first, because the reconciles of namespace ${facts.key.namespace} used ${overShareMillis} ms of CPU in the last ${window} (its share is ${CpuUse.shareMillis} ms).`,
+        answer: `${waited} Objects of other namespaces go first. The reconciles of namespace ${facts.key.namespace} used ${overShareMillis} ms of CPU in the last ${window} (its share is ${CpuUse.shareMillis} ms).`,
         hints: [
           `The object keeps its place, and has it again when its namespace has used less than that in ${window}: reduce the number or the size of the namespace's objects, or how often they change.`
         ]

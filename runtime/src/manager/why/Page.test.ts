@@ -106,7 +106,7 @@ describe("A child", () => {
 })
 
 effect(
-  "The answer about an object that waits says that its namespace used more than its share of the CPU",
+  "The answer about an object that waits shows that its namespace used more than its share of the CPU",
   withWorld(({ server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("busy"))
@@ -129,7 +129,7 @@ effect(
       expect(yield* answer).toBe(waits)
       runner.use.spend("default", 734.4, 20_000)
       expect(yield* answer).toBe(
-        `${waits} Objects of other namespaces go first, because the reconciles of namespace default used 1234 ms of CPU in the last 10s (its share is 500 ms).\nThe object keeps its place, and has it again when its namespace has used less than that in 10s: reduce the number or the size of the namespace's objects, or how often they change.`
+        `${waits} Objects of other namespaces go first. The reconciles of namespace default used 1234 ms of CPU in the last 10s (its share is 500 ms).\nThe object keeps its place, and has it again when its namespace has used less than that in 10s: reduce the number or the size of the namespace's objects, or how often they change.`
       )
     })
   )
