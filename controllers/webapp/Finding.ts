@@ -27,7 +27,7 @@ export type Child<A> =
   | {
       readonly object?: A | undefined
       readonly problem: {
-        readonly reason: "NotOwned" | "NotServed" | "Forbidden" | "Invalid" | "Unavailable" | "Waiting"
+        readonly reason: "NotOwned" | "NotServed" | "TooLarge" | "Forbidden" | "Invalid" | "Unavailable" | "Waiting"
         readonly message: string
       }
     }
@@ -51,6 +51,8 @@ export const childOf = <A extends KubernetesObject>(
   const { error } = state
   if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
   if (error instanceof Owned.NotServed) return { problem: { reason: "NotServed", message: error.message } }
+  if (error instanceof Owned.TooLarge)
+    return { object: existing, problem: { reason: "TooLarge", message: error.message } }
   if (Refusal.isFailure(error)) {
     const message = Refusal.line(`The API server fails: ${error.message}`)
     return { object: existing, problem: { reason: "Unavailable", message } }

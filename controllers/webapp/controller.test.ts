@@ -83,6 +83,29 @@ test("A Deployment with an autoscaler starts with the replicas of the spec, and 
     expect(yield* replicas).toBe(6)
   }))
 
+test("A WebApp reports a Deployment that others have made too large, and still corrects its children", () =>
+  Effect.gen(function* () {
+    yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 2, port: 8080 } })
+    yield* TestClock.adjust("30 seconds")
+    const conditions = Effect.map(Client.get(WebApp, key), ({ status }) =>
+      (status?.conditions ?? []).map(({ reason, status, type }) => `${type} ${status} ${reason}`)
+    )
+    const before = yield* conditions
+    const containers = "/spec/template/spec/containers"
+    const sidecar = { name: "sidecar", image: "registry.test/sidecar:1", args: ["x".repeat(600_000)] }
+    yield* Client.patch(Deployment, key, Patch.json([{ op: "add", path: `${containers}/-`, value: sidecar }]))
+    yield* Client.patch(WebApp, key, Patch.merge({ spec: { image: "registry.test/web:2", port: 9090 } }))
+    yield* TestClock.adjust("30 seconds")
+    expect(yield* conditions).toEqual(
+      expect.arrayContaining(["DeploymentReady False TooLarge", "Ready False TooLarge", "Stalled True TooLarge"])
+    )
+    expect((yield* Client.get(Deployment, key)).spec?.template.spec?.containers[0]?.image).toBe("registry.test/web:2")
+    expect((yield* Client.get(Service, key)).spec?.ports?.[0]?.targetPort).toBe(9090)
+    yield* Client.patch(Deployment, key, Patch.json([{ op: "remove", path: `${containers}/1` }]))
+    yield* TestClock.adjust("1 minute")
+    expect(yield* conditions).toEqual(before)
+  }))
+
 test("A WebApp loses the children that its spec no longer has, although another manager has a budget of its name", () =>
   Effect.gen(function* () {
     yield* Client.create(PodDisruptionBudget, {

@@ -31,6 +31,7 @@ import * as Rival from "./Rival.ts"
 import * as ServerChanges from "./ServerChanges.ts"
 import * as Siblings from "./Siblings.ts"
 import { TerminalError } from "./TerminalError.ts"
+import * as TooLarge from "./TooLarge.ts"
 
 /** The options of {@link apply}. */
 export interface Options<A> {
@@ -63,7 +64,8 @@ export interface Options<A> {
  *
  * Fails with a permanent error (`TerminalError`) if the owner cannot own the child: a namespaced owner owns only objects of its own
  * namespace. The garbage collector deletes a child whose owner is not in the namespace of the child. Fails with `NotServed`, without a
- * request, if the API server does not serve the kind, which is optional.
+ * request, if the API server does not serve the kind, which is optional. Fails with `TooLarge`, after it has corrected the child, if the
+ * child takes more than 512 KiB in the cache.
  *
  * @param owner the reconciled object
  * @param desired the whole intent. The namespace defaults to the owner's
@@ -84,7 +86,13 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   options: Options<A> = {}
 ): Effect.Effect<
   A,
-  ApiError | Ownership.NotOwned | NotServed.NotServed | Ownership.OwnerGone | Resource.InvalidObject | TerminalError,
+  | ApiError
+  | Ownership.NotOwned
+  | NotServed.NotServed
+  | Ownership.OwnerGone
+  | Resource.InvalidObject
+  | TerminalError
+  | TooLarge.TooLarge,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.withFiber((fiber) => {
@@ -126,6 +134,8 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
             )
       }
       memory.unblock(place, keyString(owner.metadata))
+      const large = TooLarge.ofChild(kind, cached)
+      if (large !== undefined) return Effect.fail(large)
       if (Recording.current(fiber) === undefined) return Effect.succeed(cached)
       const facts = () => ({ ...placeOf(kind, key), [Attribute.dependentResult]: "matched" })
       return Effect.as(Recording.mark(SpanName.dependent(kind.kind), facts), cached)
@@ -241,7 +251,8 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const isSame = cached !== undefined && Intent.hashOf(cached) === Intent.hashOf(intent)
     const reason = cached === undefined ? "created" : isSame ? "drift" : "intent"
     if (span !== undefined) describe(span, isWritten ? reason : undefined, fields)
-    if (!isWritten) return current
+    const large = TooLarge.ofChild(kind, current)
+    if (!isWritten) return large === undefined ? current : yield* large
     corrected({ kind: kind.kind, key: keyString(key), reason, fields })
     const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !serverChanges.unmet.has(field))
     const hash = Intent.hashOf(intent) ?? ""
@@ -251,7 +262,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       seen,
       altered: serverChanges.altered
     })
-    return current
+    return large === undefined ? current : yield* large
   })
 
 /** The result of creating or correcting a child. */

@@ -8,6 +8,7 @@ import type { Informer } from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
 import type { Ledger } from "../client/Exchange.ts"
 import type { Backoffs } from "../queue/Backoff.ts"
+import type { CpuUse } from "../queue/CpuUse.ts"
 import type { Item, WorkQueue } from "../queue/WorkQueue.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
@@ -28,6 +29,8 @@ import type { TriggerEvent } from "./Trigger.ts"
 export interface Shared<R> {
   readonly controller: Controller<R>
   readonly queue: WorkQueue<TriggerEvent>
+  /** The CPU time of attempts. */
+  readonly use: CpuUse
   readonly informer: Informer
   /** The kind of the controller, without decoding. */
   readonly wire: Resource.Any

@@ -22,6 +22,7 @@ import * as SpanName from "../telemetry/SpanName.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 import { type Settings, Tracing } from "../telemetry/Tracing.ts"
 import { type Attempt, messageOf, type Observer, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
+import { Account, CpuAccount } from "./CpuAccount.ts"
 import type { Change } from "./HotLoop.ts"
 import * as Lasting from "./Lasting.ts"
 import { Reachability } from "./Reachability.ts"
@@ -49,8 +50,10 @@ interface Progress {
 export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<void, never, R | Reachability> =>
   Effect.gen(function* () {
     const progress: Progress = { key: undefined, isOver: false, begin }
+    const account = new CpuAccount(shared.use)
+    const charged = Effect.provideService(loop(shared, progress, account), Account, account)
     while (!progress.isOver) {
-      const exit = yield* Effect.exit(loop(shared, progress))
+      const exit = yield* Effect.exit(charged)
       if (Exit.isSuccess(exit)) continue
       if (progress.key === undefined) return yield* exit
       shared.queue.done(progress.key)
@@ -80,11 +83,16 @@ export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, ne
       )
 
 /** Runs attempts until the queue is shut down or the worker is interrupted. Only the waits and the attempts can be interrupted. */
-const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, never, R | Reachability> =>
+const loop = <R>(
+  shared: Shared<R>,
+  progress: Progress,
+  account: CpuAccount
+): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((services: Context.Context<R | Reachability>) => {
       const { backoffs, controller, memory, queue, timeouts, trouble } = shared
       const clock = Context.get(services, Clock.Clock)
+      const now = () => Time.monotonic(clock)
       const reachability = Context.get(services, Reachability)
       const observers = Context.get(services, Observers)
       const tracing = Context.get(services, Tracing)
@@ -184,6 +192,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         const id = crypto.randomUUID()
         const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
         const found = shared.informer.store.get(item.key)
+        account.begin(found?.metadata.namespace, began)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
         const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid)
@@ -279,6 +288,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
           progress.begin?.()
           progress.begin = undefined
           const { _tag } = yield* attempt(taken.value)
+          account.end(now)
           progress.key = undefined
           // The Lease is lost. The term will interrupt this worker, and another attempt could not write.
           if (_tag === "Interrupted" && !progress.isOver) return yield* restore(Effect.never)

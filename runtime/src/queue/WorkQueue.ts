@@ -34,9 +34,10 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Time from "../resource/Time.ts"
 import * as Timer from "../resource/Timer.ts"
+import type { CpuUse } from "./CpuUse.ts"
 import * as Delayed from "./Delayed.ts"
 import { type Entered, Entry } from "./Entry.ts"
-import * as Ready from "./Ready.ts"
+import * as Fair from "./Fair.ts"
 import type { Position, Snapshot } from "./State.ts"
 import * as Waiters from "./Waiters.ts"
 import * as WrittenVersions from "./WrittenVersions.ts"
@@ -127,18 +128,19 @@ export const make = <T>(options?: {
   readonly triggers?: number | undefined
   /** Called at the shutdown for each ready key of priority 0 or more, with the newest of its triggers. */
   readonly left?: ((key: string, trigger: T) => void) | undefined
+  /** The CPU use of namespaces: keys of a namespace over its share run after all others. See `Fair`. */
+  readonly use?: CpuUse | undefined
 }): Effect.Effect<WorkQueue<T>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const keep = Math.max(1, options?.triggers ?? 10)
     const entries = new Map<string, Entry<T>>()
-    const ready = Ready.make<T>()
+    const ready = Fair.make<T>(options?.use, () => Time.monotonic(clock))
     const delayed = Delayed.make<T>()
     const running = new Set<Entry<T>>()
     /** Ready keys with no run in progress. */
     let available = 0
-    let [adds, retries] = [0, 0]
-    let stopped = false
+    let [adds, retries, stopped] = [0, 0, false]
     const drained = yield* Latch.make(false)
 
     /** A due time in milliseconds of the Clock. */
