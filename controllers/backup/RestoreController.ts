@@ -27,6 +27,7 @@ import * as JobProgress from "./run/JobProgress.ts"
 import * as MoverJob from "./run/MoverJob.ts"
 import * as MoverJobs from "./run/MoverJobs.ts"
 import * as Outcome from "./run/Outcome.ts"
+import * as Pages from "./run/Pages.ts"
 import * as Prerequisites from "./run/Prerequisites.ts"
 import * as Spec from "./run/Spec.ts"
 import * as Text from "./run/Text.ts"
@@ -229,14 +230,13 @@ const begin = (restore: Restore) =>
 const repositoryHolder = ({ metadata: { namespace = "" }, spec }: Restore) =>
   Effect.gen(function* () {
     const settings = yield* Settings
-    const { items } = yield* Client.list(Backup, { namespace })
-    return items.find((backup) =>
+    return yield* Pages.find(Backup, { namespace }, (backup) =>
       EffectResult.match(Spec.parse(backup, settings), {
-        onFailure: () => false,
+        onFailure: () => undefined,
         onSuccess: ({ repository: { destination } }) =>
-          destination._tag === "Pvc" && destination.claim === spec.targetPVC
+          destination._tag === "Pvc" && destination.claim === spec.targetPVC ? backup.metadata.name : undefined
       })
-    )?.metadata.name
+    )
   })
 
 /** Creates the claim of `spec.volumeClaimTemplate`. Returns the reason if the API server rejects it, for example because of a quota. */

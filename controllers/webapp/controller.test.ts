@@ -82,6 +82,29 @@ test("A Deployment with an autoscaler starts with the replicas of the spec, and 
     expect(yield* replicas).toBe(6)
   }))
 
+test("A WebApp reports a Deployment that others have made too large, and corrects its children all the same", () =>
+  Effect.gen(function* () {
+    yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 2, port: 8080 } })
+    yield* TestClock.adjust("30 seconds")
+    const conditions = Effect.map(Client.get(WebApp, key), ({ status }) =>
+      (status?.conditions ?? []).map(({ reason, status, type }) => `${type} ${status} ${reason}`)
+    )
+    const before = yield* conditions
+    const labels = Object.fromEntries(Array.from({ length: 9000 }, (_, at) => [`label-${at}`, "x".repeat(60)]))
+    yield* Client.patch(Deployment, key, Patch.merge({ metadata: { labels }, spec: { paused: true } }))
+    yield* Client.patch(WebApp, key, Patch.merge({ spec: { image: "registry.test/web:2", port: 9090 } }))
+    yield* TestClock.adjust("30 seconds")
+    expect(yield* conditions).toEqual(
+      expect.arrayContaining(["DeploymentReady False TooLarge", "Ready False TooLarge", "Stalled True TooLarge"])
+    )
+    expect((yield* Client.get(Deployment, key)).spec?.template.spec?.containers[0]?.image).toBe("registry.test/web:2")
+    expect((yield* Client.get(Service, key)).spec?.ports?.[0]?.targetPort).toBe("http")
+    const none = Object.fromEntries(Object.keys(labels).map((label) => [label, null]))
+    yield* Client.patch(Deployment, key, Patch.merge({ metadata: { labels: none }, spec: { paused: null } }))
+    yield* TestClock.adjust("1 minute")
+    expect(yield* conditions).toEqual(before)
+  }))
+
 test("A WebApp loses the children that its spec no longer has, although another manager has a budget of its name", () =>
   Effect.gen(function* () {
     yield* Client.create(PodDisruptionBudget, {

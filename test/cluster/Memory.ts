@@ -60,7 +60,7 @@ const whole =
   (answer: HttpResponse): Effect.Effect<Response, ApiError.Transport> => {
     const { body, status } = answer
     const headers = headersOf(answer)
-    if (typeof body === "string") return Effect.succeed({ status, headers, body })
+    if (typeof body === "string") return Effect.succeed(Transport.within(request, { status, headers, body }))
     const rest = (read: string): Effect.Effect<string> =>
       Effect.flatMap(body.next, (part) => (part === undefined ? Effect.succeed(read) : rest(read + part)))
     const text = Effect.ensuring(rest(""), body.close)

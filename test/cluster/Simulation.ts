@@ -10,7 +10,7 @@ import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as Json from "@homeostat/apiserver/model/Json"
 import { type Kind, typeOf } from "@homeostat/apiserver/model/Kind"
-import { Transport } from "@homeostat/runtime/client/Transport"
+import { Transport, within } from "@homeostat/runtime/client/Transport"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Memory from "./Memory.ts"
@@ -83,7 +83,13 @@ export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(Ap
       send: (request) =>
         Effect.flatMap(server.handle({ ...request, body: request.body }), ({ body, headers, status }) =>
           typeof body === "string"
-            ? Effect.succeed({ status, headers: { get: (name) => headers[name.toLowerCase()] ?? null }, body })
+            ? Effect.succeed(
+                within(request, {
+                  status,
+                  headers: { get: (name: string) => headers[name.toLowerCase()] ?? null },
+                  body
+                })
+              )
             : transport.send(request)
         )
     }),

@@ -3,7 +3,6 @@
  * of the Restore. A Restore that waits itself does not write. Two Restores of one volume take turns.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
-import * as Client from "@homeostat/runtime/client/Client"
 import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Effect from "effect/Effect"
@@ -13,6 +12,7 @@ import * as Usage from "../volumes/Usage.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as MoverSlots from "./MoverSlots.ts"
+import * as Pages from "./Pages.ts"
 
 /** A Restore that writes to a volume. */
 export interface ActiveRestore {
@@ -29,16 +29,15 @@ export const find = (namespace: string | undefined, claims: ReadonlyArray<string
       job.metadata.namespace === namespace && MoverJob.useOf(job) === "restore" && MoverSlots.works(job)
         ? JobProgress.claims(job).find((claim) => claims.includes(claim))
         : undefined
-    const ofJobs = (jobs: ReadonlyArray<Job>): ActiveRestore | undefined => {
-      for (const job of jobs) {
-        const claim = written(job)
-        if (claim !== undefined) return { repository: job.metadata.labels?.[Names.repositoryLabel], claim }
-      }
-      return undefined
+    const restoreOf = (job: Job): ActiveRestore | undefined => {
+      const claim = written(job)
+      return claim && { repository: job.metadata.labels?.[Names.repositoryLabel], claim }
     }
     const working = yield* Cache.list(Job, { index: { name: MoverSlots.working.name, value: "" } })
-    const seen = ofJobs(working.items)
-    if (seen !== undefined) return seen
+    for (const job of working.items) {
+      const seen = restoreOf(job)
+      if (seen !== undefined) return seen
+    }
     const open = targets((yield* Cache.Cache).informers(), namespace).filter(({ spec }) =>
       claims.includes(spec.targetPVC)
     )
@@ -46,8 +45,7 @@ export const find = (namespace: string | undefined, claims: ReadonlyArray<string
     const begun = open.find(({ status }) => status?.phase !== "Pending")
     if (begun !== undefined) return { repository: undefined, claim: begun.spec.targetPVC }
     if (open.length === 0) return undefined
-    const labelSelector = `${Names.useLabel}=restore`
-    return ofJobs((yield* Client.list(Job, { ...(namespace !== undefined && { namespace }), labelSelector })).items)
+    return yield* Pages.find(Job, { namespace, labelSelector: `${Names.useLabel}=restore` }, restoreOf)
   })
 
 /**
@@ -62,8 +60,12 @@ export const isBeside = ({ metadata: { namespace = "", uid } }: KubernetesObject
     const writes = (pod: Pod): boolean =>
       Usage.claimsOf(pod.metadata.name, pod.spec).some((mounted) => mounted.claim === claim)
     if (pods.items.some((pod) => isOther(pod) && Usage.isLive(pod) && writes(pod))) return true
-    const jobs = yield* Client.list(Job, { namespace, labelSelector: `${Names.useLabel}=restore` })
-    return jobs.items.some((job) => isOther(job) && MoverSlots.works(job) && JobProgress.claims(job).includes(claim))
+    const isWriter = (job: Job): boolean =>
+      isOther(job) && MoverSlots.works(job) && JobProgress.claims(job).includes(claim)
+    const writer = Pages.find(Job, { namespace, labelSelector: `${Names.useLabel}=restore` }, (job) =>
+      isWriter(job) ? true : undefined
+    )
+    return (yield* writer) === true
   })
 
 /** The unfinished Restores of a namespace in the cache, which holds them as the API server serves them. */

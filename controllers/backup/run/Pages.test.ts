@@ -16,4 +16,20 @@ test("A paged list keeps only the selected fields of the wanted objects", () =>
     const keep = ({ metadata: { name } }: ConfigMap) => (name.endsWith("0") ? undefined : name)
     const kept = yield* Pages.all(ConfigMap, { namespace: "default" }, keep)
     expect(kept.filter((name) => name.startsWith("map-"))).toEqual(names.filter((name) => !name.endsWith("0")))
+
+    const visited: Array<string> = []
+    const find = (suffix: string, selected: Parameters<typeof Pages.find>[1] = {}) =>
+      Pages.find(ConfigMap, { namespace: "default", ...selected }, ({ metadata: { name } }) => {
+        visited.push(name)
+        return name.startsWith("map-") && name.endsWith(suffix) ? name : undefined
+      })
+    expect(yield* find("005")).toBe("map-005")
+    expect(visited.length).toBeLessThan(Pages.size)
+    expect(yield* find("x")).toBeUndefined()
+    expect(visited.slice(-1)).toEqual(names.slice(-1))
+
+    const { resourceVersion } = yield* Client.page(ConfigMap, { namespace: "default" })
+    yield* Client.create(ConfigMap, { metadata: { namespace: "default", name: "map-new" } })
+    expect(yield* find("new")).toBe("map-new")
+    expect(yield* find("new", { resourceVersion, resourceVersionMatch: "Exact" })).toBeUndefined()
   }))

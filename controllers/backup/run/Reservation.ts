@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Names from "../kinds/Names.ts"
 import * as MoverSlots from "./MoverSlots.ts"
+import * as Pages from "./Pages.ts"
 
 /** Whether this manager has only some of the Backups, because of a label selector. */
 export const isNeeded = (informers: ReadonlyArray<Cache.Informer>): boolean =>
@@ -42,13 +43,16 @@ export const start = (
     const places = followed === undefined || followed.namespaces.length === 0 ? [undefined] : followed.namespaces
     return yield* Effect.gen(function* () {
       for (const namespace of places) {
-        const { items } = yield* Client.list(Job, {
-          ...(namespace !== undefined && { namespace }),
-          labelSelector: `${Names.repositoryLabel}=${repository}`,
-          resourceVersion,
-          resourceVersionMatch: "Exact"
-        })
-        const rival = items.find((job) => job.metadata.uid !== uid && MoverSlots.works(job) && blocks(job))
+        const rival = yield* Pages.find(
+          Job,
+          {
+            namespace,
+            labelSelector: `${Names.repositoryLabel}=${repository}`,
+            resourceVersion,
+            resourceVersionMatch: "Exact"
+          },
+          (job) => (job.metadata.uid !== uid && MoverSlots.works(job) && blocks(job) ? job : undefined)
+        )
         if (rival !== undefined) {
           yield* release
           return Result.fail(rival)

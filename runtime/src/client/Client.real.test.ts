@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import { ConfigMap, Namespace } from "../resource/BuiltIn.ts"
 import * as Client from "./Client.ts"
 import * as Cluster from "./Cluster.ts"
+import * as PageSize from "./PageSize.ts"
 import * as Transport from "./Transport.ts"
 import type * as Watch from "./Watch.ts"
 
@@ -52,6 +53,36 @@ describe("The client on a real API server", () => {
         Effect.provide(Layer.provide(Client.layer(), Transport.layer(anonymous)))
       )
       expect(yield* Effect.flip(refused)).toMatchObject({ _tag: "Unauthorized" })
+    })
+  )
+
+  Shared.real("lists 40 objects of a megabyte without an answer over the budget of a page", (cluster) =>
+    Effect.gen(function* () {
+      const namespace = yield* cluster.namespace()
+      const answers: Array<number> = []
+      const counted = Effect.map(Transport.Transport, (next) => ({
+        ...next,
+        send: (request: Parameters<typeof next.send>[0]) =>
+          Effect.tap(next.send(request), ({ body }) =>
+            Effect.sync(() => void (request.path.includes("limit=") && answers.push(body.length)))
+          )
+      }))
+      const transport = Layer.provide(Layer.effect(Transport.Transport, counted), Transport.layer(clusterOf(cluster.admin)))
+      yield* Effect.gen(function* () {
+        const names = Array.from({ length: 40 }, (_, n) => `c${String(n).padStart(2, "0")}`)
+        const data = { text: Array.from({ length: 60_000 }, (_, n) => `line ${n} öä`).join("\n").slice(0, 1_000_000) }
+        yield* Effect.forEach(names, (name) => Client.create(ConfigMap, { metadata: keyIn(namespace, name), data }), {
+          concurrency: 4
+        })
+        const { items } = yield* Client.list(ConfigMap, { namespace })
+        const listed = items.map(({ metadata }) => metadata.name).filter((name) => names.includes(name))
+        expect(listed).toEqual(names)
+        expect(items.find(({ metadata }) => metadata.name === "c39")?.data).toEqual(data)
+        // Two pages were too large, and then each has seven objects.
+        expect(answers.slice(0, 3)).toEqual([0, 0, expect.any(Number)])
+        expect(answers.length).toBeWithin(7, 12)
+        expect(Math.max(...answers)).toBeWithin(1_000_000, PageSize.mostBytes)
+      }).pipe(Effect.provide(Layer.provide(Client.layer({ userAgent: "homeostat-test/1" }), transport)))
     })
   )
 

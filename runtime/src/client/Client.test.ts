@@ -167,7 +167,7 @@ describe("Client.list", () => {
     })
   )
 
-  effect("lists again without pages if the continue token has expired", () =>
+  effect("lists again, once and in pages, if the continue token has expired", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make((_, sent) =>
         sent === 1
@@ -178,7 +178,12 @@ describe("Client.list", () => {
       )
       const list = yield* on(server)(Client.list(ConfigMap))
       expect([list.items.length, list.resourceVersion]).toEqual([2, "10"])
-      expect(server.requests[2]?.path).toBe("/api/v1/configmaps")
+      expect(server.requests[2]?.path).toBe("/api/v1/configmaps?limit=500")
+      const expiring = yield* Scripted.make((request) =>
+        request.path.includes("continue") ? failure(410, "Expired") : page(["a"], { continue: "next" })
+      )
+      expect(yield* Effect.flip(on(expiring)(Client.list(ConfigMap)))).toMatchObject({ _tag: "Expired" })
+      expect(expiring.requests).toHaveLength(4)
     })
   )
 

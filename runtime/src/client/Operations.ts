@@ -23,6 +23,7 @@ import type {
   WatchOptions,
   WriteOptions
 } from "./Options.ts"
+import * as PageSize from "./PageSize.ts"
 import type { Patch } from "./Patch.ts"
 import { infoOf, type Request } from "./Request.ts"
 import type { Scale } from "./Scale.ts"
@@ -65,8 +66,8 @@ export interface Operations {
     options?: RequestOptions
   ) => Typed<A>
   /**
-   * Lists objects. Without a `limit` it returns all, in pages of one resourceVersion. If that expires meanwhile, it lists again in
-   * one request.
+   * Lists objects. Without a `limit` it returns all, in pages of one resourceVersion. If that expires meanwhile, it lists again once.
+   * With a `limit` it may return fewer objects and a token of the next page, if the objects are large.
    */
   readonly list: <A extends KubernetesObject>(resource: Readable<A>, options?: ListOptions) => Typed<List<A>>
   /** Creates an object. Fails with `AlreadyExists` if the name exists. */
@@ -139,9 +140,6 @@ export interface Operations {
 }
 
 const partialType = { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata" }
-
-/** Objects per page, as in client-go's pager: few enough to bound the memory, and enough to make paging cheap. */
-const pageSize = 500
 
 // Wire types. They are trusted because the server made them, except that the fields in use are checked for existence.
 interface WireList {
@@ -298,20 +296,37 @@ export const make = (stack: Stack): Operations => {
     (resource, key, options = {}) =>
       typed(resource, Call.get(resource, key, subresource, options))
 
+  const sizes = PageSize.make()
   const wirePage = (resource: Any, options: PageOptions): Effect.Effect<Page<KubernetesObject>, ApiError.ApiError> => {
     const { kind, projection } = resource
     const type = projection === "full" ? { apiVersion: apiVersionOf(resource), kind } : partialType
-    const request = Call.page(resource, options)
-    return Effect.flatMap(stack.send(request), (response) =>
-      Effect.map(parse<WireList>(request, response, list), ({ items, metadata }) => ({
-        // Items of built-in kinds have no kind in lists, but in watches. Here all have one.
-        items: (items ?? []).map((item) => (item.kind === undefined ? { ...type, ...item } : item)),
-        resourceVersion: metadata?.resourceVersion ?? "",
-        ...(metadata?.continue !== undefined && metadata.continue !== "" && { continue: metadata.continue }),
-        ...(metadata?.remainingItemCount !== undefined && { remaining: metadata.remainingItemCount }),
-        length: response.body.length
-      }))
-    )
+    const read = (limit: number | undefined): Effect.Effect<Page<KubernetesObject>, ApiError.ApiError> => {
+      // A page with one object may have any size, which the server limits.
+      const maxBytes = limit === undefined || limit <= 1 ? undefined : PageSize.mostBytes
+      const request: Request = { ...Call.page(resource, { ...options, limit }), maxBytes }
+      return Effect.flatMap(stack.send(request), (response) => {
+        if (limit !== undefined && maxBytes !== undefined && response.body === "") {
+          const fewer = PageSize.smaller(limit)
+          return Effect.andThen(
+            Effect.logDebug(`A page of ${limit} ${resource.plural} takes more than ${maxBytes} bytes: asking for ${fewer}`),
+            read(fewer)
+          )
+        }
+        return Effect.map(parse<WireList>(request, response, list), ({ items, metadata }) => {
+          const page = {
+            // Items of built-in kinds have no kind in lists, but in watches. Here all have one.
+            items: (items ?? []).map((item) => (item.kind === undefined ? { ...type, ...item } : item)),
+            resourceVersion: metadata?.resourceVersion ?? "",
+            ...(metadata?.continue !== undefined && metadata.continue !== "" && { continue: metadata.continue }),
+            ...(metadata?.remainingItemCount !== undefined && { remaining: metadata.remainingItemCount }),
+            length: response.body.length
+          }
+          sizes.arrived(resource, page)
+          return page
+        })
+      })
+    }
+    return read(options.limit === undefined ? undefined : sizes.limitFor(resource, options.limit))
   }
 
   const allPages = (
@@ -319,7 +334,7 @@ export const make = (stack: Stack): Operations => {
     options: ListOptions,
     before: ReadonlyArray<KubernetesObject>
   ): Effect.Effect<Page<KubernetesObject>, ApiError.ApiError> =>
-    Effect.flatMap(wirePage(resource, { ...options, limit: pageSize }), (page) => {
+    Effect.flatMap(wirePage(resource, { ...options, limit: PageSize.most }), (page) => {
       const items = before.length === 0 ? page.items : before.concat(page.items)
       if (page.continue === undefined) return Effect.succeed({ items, resourceVersion: page.resourceVersion })
       // The first page fixes the resourceVersion; the server rejects one together with a continue token.
@@ -332,7 +347,7 @@ export const make = (stack: Stack): Operations => {
       ? wirePage(resource, options)
       : Effect.catchTag(allPages(resource, options, []), "Expired", (error) =>
           options.continue === undefined && options.resourceVersionMatch !== "Exact"
-            ? wirePage(resource, options)
+            ? allPages(resource, options, [])
             : Effect.fail(error)
         )
 

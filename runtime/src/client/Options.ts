@@ -27,7 +27,7 @@ export interface Selection {
 
 /** For one page of a list. */
 export interface PageOptions extends Selection, RequestOptions {
-  /** At most this many objects. The server ignores it when `resourceVersion` is `"0"`. */
+  /** At most this many objects, and fewer if they are large. The server ignores it when `resourceVersion` is `"0"`. */
   readonly limit?: number | undefined
   /** The token of the previous page. Not allowed together with `resourceVersion`. */
   readonly continue?: string | undefined

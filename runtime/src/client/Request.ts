@@ -24,6 +24,8 @@ export interface Request {
   readonly dryRun?: boolean | undefined
   /** The timeout of the response in ms, default {@link defaultTimeoutMillis}. For a stream, that of its headers. */
   readonly timeoutMillis?: number | undefined
+  /** The largest body of the response, in bytes. The transport ends a larger one early, and returns an empty body. Default no limit. */
+  readonly maxBytes?: number | undefined
   /**
    * When the leadership of its sender ends, in ms of the monotonic clock; later after each renewal. The deadline of the request is
    * not after that.

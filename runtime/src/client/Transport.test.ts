@@ -1,7 +1,10 @@
-import { describe, expect } from "bun:test"
+import { describe, expect, test } from "bun:test"
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http"
 import * as http2 from "node:http2"
 import * as net from "node:net"
+import { Readable } from "node:stream"
 import { createServer, type TLSSocket } from "node:tls"
+import { createGzip } from "node:zlib"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { effect, live } from "@homeostat/testkit/Test"
 import * as Cache from "effect/Cache"
@@ -283,6 +286,86 @@ describe("Transport", () => {
       yield* ended("a stream whose scope is closed")
     })
   )
+
+  for (const [over, encoding] of [
+    ["HTTP/1.1", "identity"],
+    ["HTTP/1.1", "gzip"],
+    ["HTTP/2", "identity"],
+    ["HTTP/2", "gzip"]
+  ] as const) {
+    live(`reads no more of a body than the request allows, over ${over} with ${encoding}`, () =>
+      Effect.gen(function* () {
+        const part = "0123456789abcdef".repeat(4096)
+        let sent = 0
+        let ended = 0
+        /** The parts of a body of this many bytes. After a megabyte, the parts have a pause. */
+        async function* parts(bytes: number) {
+          try {
+            for (let at = 0; at < bytes; at += part.length) {
+              if (at > 1 << 20) await Bun.sleep(1)
+              sent++
+              yield Buffer.from(part.slice(0, Math.min(part.length, bytes - at)))
+            }
+          } finally {
+            ended++
+          }
+        }
+        const answer = (
+          request: Pick<IncomingMessage, "url">,
+          response: ServerResponse | http2.Http2ServerResponse
+        ) => {
+          const body = Readable.from(parts(Number(request.url?.slice(1))), { objectMode: false })
+          response.setHeader("content-encoding", encoding)
+          response.on("close", () => body.destroy())
+          body.on("error", () => {})
+          ;(encoding === "gzip" ? body.pipe(createGzip()) : body).pipe(response)
+        }
+        const authority = yield* Certificates.authority
+        const pair = yield* authority.server(ip)
+        const tls = { cert: pair.certificate, key: pair.key }
+        const listener = over === "HTTP/2" ? http2.createSecureServer(tls, answer) : createHttpServer(answer)
+        yield* Effect.acquireRelease(
+          Effect.callback<void>((resume) => void listener.listen(0, "127.0.0.1", () => resume(Effect.void))),
+          () => Effect.sync(() => listener.close())
+        )
+        const address = listener.address()
+        const port = typeof address === "object" ? address?.port : undefined
+        const transport = yield* connect(
+          Cluster.make({
+            server: `${over === "HTTP/2" ? "https" : "http"}://127.0.0.1:${port}`,
+            tls: { ca: authority.certificate }
+          })
+        )
+        const size = (bytes: number, maxBytes?: number) =>
+          Effect.map(transport.send({ ...get, path: `/${bytes}`, maxBytes }), ({ body, status }) => {
+            expect(status).toBe(200)
+            expect(body).toBe(part.repeat(bytes / part.length + 1).slice(0, body.length))
+            return body.length
+          })
+        expect(yield* size(300_000)).toBe(300_000)
+        expect(yield* size(300_000, 300_000)).toBe(300_000)
+        expect(yield* size(300_000, 299_999)).toBe(0)
+        expect(yield* size(0, 5)).toBe(0)
+        sent = 0
+        ended = 0
+        expect(yield* size(256 << 20, 2 << 20)).toBe(0)
+        while (ended === 0) yield* Effect.sleep("5 millis")
+        // The buffers of the compression and of both machines.
+        expect(sent * part.length).toBeLessThan(128 << 20)
+        expect(yield* size(5, 5)).toBe(5)
+      })
+    )
+  }
+
+  test("a body in memory is left out if it is larger than the request allows", () => {
+    const response = { status: 200, headers: new Headers(), body: "12345" }
+    expect([undefined, 6, 5, 4].map((maxBytes) => Transport.within({ maxBytes }, response).body)).toEqual([
+      "12345",
+      "12345",
+      "12345",
+      ""
+    ])
+  })
 
   for (const way of ["send", "open"] as const) {
     live(`returns a redirect to ${way}, and does not follow it`, () =>

@@ -31,6 +31,7 @@ import * as Rival from "./Rival.ts"
 import * as ServerChanges from "./ServerChanges.ts"
 import * as Siblings from "./Siblings.ts"
 import { TerminalError } from "./TerminalError.ts"
+import * as TooLarge from "./TooLarge.ts"
 
 /** The options of {@link apply}. */
 export interface Options<A> {
@@ -63,7 +64,8 @@ export interface Options<A> {
  *
  * Fails with a permanent error (`TerminalError`) if the owner cannot own the child: a namespaced owner owns only objects of its own
  * namespace. The garbage collector deletes a child whose owner is not in the namespace of the child. Fails with `NotServed`, without a
- * request, if the API server does not serve the kind, which is optional.
+ * request, if the API server does not serve the kind, which is optional. Fails with `TooLarge`, after it has corrected the child, if the
+ * child takes more than 512 KiB in the cache.
  *
  * @param owner the reconciled object
  * @param desired the whole intent. The namespace defaults to the owner's
@@ -84,7 +86,13 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   options: Options<A> = {}
 ): Effect.Effect<
   A,
-  ApiError | Ownership.NotOwned | NotServed.NotServed | Ownership.OwnerGone | Resource.InvalidObject | TerminalError,
+  | ApiError
+  | Ownership.NotOwned
+  | NotServed.NotServed
+  | Ownership.OwnerGone
+  | Resource.InvalidObject
+  | TerminalError
+  | TooLarge.TooLarge,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.withFiber((fiber) => {
@@ -117,7 +125,10 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
         const isWanted = options.onImmutable === "Replace"
         const isLeaving = isWanted && found.claim === "ours" && cached?.metadata.deletionTimestamp !== undefined
         if (isLeaving) return Effect.succeed(cached)
-        const made = Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
+        const made = Effect.tap(
+          Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span })),
+          (child) => TooLarge.ofChild(kind, child) ?? Effect.void
+        )
         const create = Effect.suspend(() => apply(owner, kind, desired, { ...options, onImmutable: "Fail" }))
         return cached === undefined
           ? made
@@ -126,6 +137,8 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
             )
       }
       memory.unblock(place, keyString(owner.metadata))
+      const large = TooLarge.ofChild(kind, cached)
+      if (large !== undefined) return Effect.fail(large)
       if (Recording.current(fiber) === undefined) return Effect.succeed(cached)
       const facts = () => ({ ...placeOf(kind, key), [Attribute.dependentResult]: "matched" })
       return Effect.as(Recording.mark(SpanName.dependent(kind.kind), facts), cached)

@@ -17,6 +17,7 @@ import type { Reconciliation } from "./Reconciliation.ts"
 import type * as Removal from "./Removal.ts"
 import * as Result from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
+import { TooLarge } from "./TooLarge.ts"
 
 /** A child that exists as desired. */
 export interface Applied<out A> {
@@ -39,7 +40,15 @@ export interface Waiting<out A> {
 }
 
 /** Why a child cannot be applied until something else changes. */
-export type Refused = Ownership.NotOwned | NotServed | Forbidden | Invalid | BadRequest | ServerError | TerminalError
+export type Refused =
+  | Ownership.NotOwned
+  | NotServed
+  | TooLarge
+  | Forbidden
+  | Invalid
+  | BadRequest
+  | ServerError
+  | TerminalError
 
 /** A child that could not be applied. */
 export interface Failed {
@@ -333,6 +342,7 @@ const ordered = (children: ReadonlyArray<Child.Child>): ReadonlyArray<Child.Chil
 const isRefused = (error: unknown): error is Refused =>
   error instanceof Ownership.NotOwned ||
   error instanceof NotServed ||
+  error instanceof TooLarge ||
   error instanceof Forbidden ||
   error instanceof TerminalError ||
   Refusal.isRejection(error) ||

@@ -23,6 +23,7 @@ import * as Cache from "../cache/Cache.ts"
 import type * as Transform from "../cache/Transform.ts"
 import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
+import * as CpuUse from "../queue/CpuUse.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
@@ -58,6 +59,8 @@ export interface Settings {
   readonly gracePeriod?: Duration.Input | undefined
   /** Receives the attempts and changes of all terms. */
   readonly history?: Sources.History | undefined
+  /** The CPU time of the namespaces' attempts, of all controllers of the process together. Default: of this controller. */
+  readonly use?: CpuUse.CpuUse | undefined
 }
 
 /** The time that an interrupted reconcile has to end: enough for a request or two of a finalizer. */
@@ -85,6 +88,8 @@ export interface Runner {
   readonly intake: Readonly<Sources.Intake>
   /** The latest writes of its reconciles in all terms. */
   readonly writes: OwnWrites.OwnWrites
+  /** The CPU time of the namespaces' attempts. */
+  readonly use: CpuUse.CpuUse
 }
 
 /** Holds back the writes of maps on a standby. */
@@ -144,6 +149,7 @@ export const prepare = <R>(
     const gracePeriod = Duration.fromInputUnsafe(settings.gracePeriod ?? "30 seconds")
     const syncPeriod = Duration.fromInputUnsafe(settings.syncPeriod ?? "10 hours")
     const writes = OwnWrites.make()
+    const use = settings.use ?? CpuUse.make()
     const metered = yield* ControllerMetrics.make(controller.name, concurrency, writes)
     const hotLoop = HotLoop.make()
     const detect = HotLoopObserver.observer(hotLoop, {
@@ -176,7 +182,8 @@ export const prepare = <R>(
     const begin = Effect.gen(function* () {
       const shared: Worker.Shared<R> = {
         controller,
-        queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add }),
+        queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add, use }),
+        use,
         informer: primary,
         wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
@@ -308,6 +315,7 @@ export const prepare = <R>(
       queue: () => current,
       intake,
       writes,
+      use,
       leaderElected: controller.leaderElected,
       standBy,
       lead: (permit, stop) =>

@@ -8,7 +8,7 @@
  * | `NotOwned` | an object that the owner does not control has the name of a child | when something changes |
  * | `NotServed` | the API server does not serve the kind of a child, which is optional | when the API server serves the kind |
  * | `InvalidSpec` | the object does not match its schema | when something changes |
- * | `TooLarge` | the object is too large for the cache | when something changes |
+ * | `TooLarge` | the object, or a child, is too large for the cache | when something changes |
  * | `TerminalError` | the reconcile fails with a `TerminalError`, or uses what the controller does not declare | when something changes |
  * | `InternalError` | the reconcile dies with a defect | by the schedule |
  *

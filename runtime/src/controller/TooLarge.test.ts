@@ -1,6 +1,8 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
 import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -54,6 +56,80 @@ describe("An object that is too large for the cache", () => {
         yield* pass("1 second")
         expect(cleaned).toEqual(["a 3"])
         expect(server.get(Widget, "a")).toBeUndefined()
+      })
+    )
+  )
+})
+
+describe("A child that is too large for the cache", () => {
+  const message =
+    "ConfigMap default/a is too large for a child: it takes more than 524288 bytes in the cache, so each reconcile would read it from the API server (shorten its values, labels and annotations)"
+  const report = [
+    { type: "Ready", status: "False", reason: "TooLarge", message },
+    { type: "Stalled", status: "True", reason: "TooLarge", message }
+  ]
+  const text = "x".repeat(600_000)
+  const makes = (data: { readonly [key: string]: string }) => ({
+    owns: [ConfigMap],
+    ...counted((_, owner) => {
+      const large = Owned.child(ConfigMap, { metadata: { name: owner.metadata.name }, data })
+      const other = Owned.child(ConfigMap, { metadata: { name: "other" }, data: { size: `${owner.spec.size}` } })
+      return Effect.as(Owned.all(owner, [large, other]), Result.done)
+    })
+  })
+
+  for (const [what, patch] of [
+    ["by its values", { data: { theirs: text } }],
+    ["by its metadata", { metadata: { labels } , data: { theirs: text } }]
+  ] as const) {
+    effect(
+      `${what} is reported on its owner, until it is smaller, and stays corrected`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          yield* run(makes({ ours: "1" }))
+          expect(story(attempts).at(-1)).toBe("Done")
+          server.change(ConfigMap, "a", patch)
+          yield* pass("1 minute")
+          expect(server.get(Widget, "a")?.status?.conditions).toMatchObject(report)
+          expect(server.events().map(({ note, reason, type }) => [type, reason, note])).toContainEqual([
+            "Warning",
+            "TooLarge",
+            message
+          ])
+          expect(attempts.at(-1)?.outcome).toMatchObject({ _tag: "Terminal", error: { message } })
+          const before = attempts.length
+          yield* pass("1 hour")
+          expect(attempts).toHaveLength(before)
+
+          server.change(Widget, "a", { spec: { size: 7 } })
+          server.change(ConfigMap, "a", { data: { ours: "theirs" } })
+          yield* pass("1 minute")
+          expect(server.get(ConfigMap, "other")?.data).toEqual({ size: "7" })
+          expect(server.get(ConfigMap, "a")?.data?.ours).toBe("1")
+          expect(server.get(Widget, "a")?.status?.conditions).toMatchObject(report)
+
+          server.change(ConfigMap, "a", { metadata: { labels: null }, data: { theirs: null } })
+          yield* pass("1 minute")
+          expect(server.get(Widget, "a")?.status?.conditions).toEqual([])
+          expect(story(attempts).at(-1)).toBe("Done")
+        })
+      )
+    )
+  }
+
+  effect(
+    "by the intent is reported in the first attempt",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run(makes({ text }))
+        expect(attempts[0]?.outcome).toMatchObject({ _tag: "Terminal", error: { message } })
+        expect(server.get(Widget, "a")?.status?.conditions).toMatchObject(report)
+        expect(server.get(ConfigMap, "a")?.data).toEqual({ text })
+        yield* pass("1 hour")
+        expect(attempts.length).toBeLessThan(5)
+        expect(server.writes().filter(({ path }) => path.endsWith("/configmaps/a"))).toHaveLength(1)
       })
     )
   )

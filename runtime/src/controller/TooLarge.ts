@@ -1,10 +1,11 @@
-/** A reconciled object that is too large for the cache. */
+/** A reconciled object, or a child, that is too large for the cache. */
 import * as Data from "effect/Data"
 import * as Budget from "../cache/Budget.ts"
+import * as WriteEffect from "../cache/WriteEffect.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 
-/** The object is too large. The runtime does not reconcile it before it is smaller or is deleted. */
+/** The object is too large. The runtime does not reconcile it before it is smaller or is deleted. It corrects a child once for each change. */
 export class TooLarge extends Data.TaggedError("TooLarge")<{ readonly message: string }> {}
 
 /** The error about an object. */
@@ -12,3 +13,14 @@ export const of = ({ kind }: Resource.Any, { metadata }: KubernetesObject): TooL
   new TooLarge({
     message: `${kind} ${keyString(metadata)} is too large to be reconciled: it takes more than ${Budget.mostBytes} bytes in the cache (shorten its values, labels and annotations)`
   })
+
+/**
+ * The error about a child; undefined if it is not too large. Only the answers of the API server have managedFields, so a child from the
+ * cache costs nothing.
+ */
+export const ofChild = ({ kind }: Resource.Any, child: KubernetesObject): TooLarge | undefined =>
+  child.metadata.managedFields === undefined || !Budget.exceeds(WriteEffect.strip(child), Budget.mostBytes)
+    ? undefined
+    : new TooLarge({
+        message: `${kind} ${keyString(child.metadata)} is too large for a child: it takes more than ${Budget.mostBytes} bytes in the cache, so each reconcile would read it from the API server (shorten its values, labels and annotations)`
+      })

@@ -18,6 +18,7 @@ import * as ApiError from "../client/ApiError.ts"
 import { Exchanges, Ledger } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import type { Backoffs } from "../queue/Backoff.ts"
+import type { CpuUse } from "../queue/CpuUse.ts"
 import type { Item, WorkQueue } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
@@ -37,6 +38,7 @@ import {
   ReconcileTimeout
 } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import { Account, CpuAccount } from "./CpuAccount.ts"
 import type { Change } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
@@ -49,6 +51,8 @@ import type { TriggerEvent } from "./Trigger.ts"
 export interface Shared<R> {
   readonly controller: Controller<R>
   readonly queue: WorkQueue<TriggerEvent>
+  /** The CPU time of attempts. */
+  readonly use: CpuUse
   readonly informer: Informer
   /** The kind of the controller, without decoding. */
   readonly wire: Resource.Any
@@ -78,8 +82,10 @@ interface Progress {
 export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<void, never, R | Reachability> =>
   Effect.gen(function* () {
     const progress: Progress = { key: undefined, isOver: false, begin }
+    const account = new CpuAccount(shared.use)
+    const charged = Effect.provideService(loop(shared, progress, account), Account, account)
     while (!progress.isOver) {
-      const exit = yield* Effect.exit(loop(shared, progress))
+      const exit = yield* Effect.exit(charged)
       if (Exit.isSuccess(exit)) continue
       if (progress.key === undefined) return yield* exit
       shared.queue.done(progress.key)
@@ -109,11 +115,12 @@ export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, ne
       )
 
 /** Runs attempts until the queue is shut down or the worker is interrupted. Only the waits and the attempts can be interrupted. */
-const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, never, R | Reachability> =>
+const loop = <R>(shared: Shared<R>, progress: Progress, account: CpuAccount): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((services: Context.Context<R | Reachability>) => {
       const { backoffs, controller, memory, queue, timeouts, trouble } = shared
       const clock = Context.get(services, Clock.Clock)
+      const now = () => Time.monotonic(clock)
       const reachability = Context.get(services, Reachability)
       const observers = Context.get(services, Observers)
       const tracing = Context.get(services, Tracing)
@@ -200,6 +207,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
         const started: Started = { id, root, ledger: new Ledger(), corrections: [], changes: [] }
         const { changes, corrections, ledger } = started
         const found = shared.informer.store.get(item.key)
+        account.begin(found?.metadata.namespace, began)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
         const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid)
@@ -276,6 +284,7 @@ const loop = <R>(shared: Shared<R>, progress: Progress): Effect.Effect<void, nev
           progress.begin?.()
           progress.begin = undefined
           const { _tag } = yield* attempt(taken.value)
+          account.end(now)
           progress.key = undefined
           // The Lease is lost. The term will interrupt this worker, and another attempt could not write.
           if (_tag === "Interrupted" && !progress.isOver) return yield* restore(Effect.never)

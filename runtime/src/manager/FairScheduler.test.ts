@@ -3,13 +3,19 @@ import { effect, live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/testing/TestClock"
 import * as Cluster from "../client/Cluster.fixture.ts"
+import * as Attempt from "../controller/Attempt.ts"
 import * as Controller from "../controller/Controller.ts"
+import { Account, CpuAccount } from "../controller/CpuAccount.ts"
 import * as Result from "../controller/Result.ts"
 import { Widget, widget } from "../controller/World.fixture.ts"
+import * as CpuUse from "../queue/CpuUse.ts"
+import * as Time from "../resource/Time.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as FairScheduler from "./FairScheduler.ts"
@@ -194,6 +200,111 @@ describe("FairScheduler", () => {
       while (runs < 5000) yield* Effect.sleep("10 millis")
       // One tick per 25 ms of work; a turn of the scheduler takes 10 ms.
       expect(ticks).toBeGreaterThan(5)
+    })
+  )
+})
+
+describe("The CPU time of an attempt", () => {
+  /** Attempts in two namespaces. Each part of one takes the number of ms, and waits for the event loop at a `|`. */
+  const measure = (attempts: { readonly [namespace: string]: string }, between = 0) => {
+    const loop = machine()
+    const scheduler = FairScheduler.make(loop.host)
+    const use = CpuUse.make()
+    const waiting: Array<() => void> = []
+    const wait = Effect.callback<void>((resume) => void waiting.push(() => resume(Effect.void)))
+    const work = (millis: string) => Effect.sync(() => loop.work(Number(millis)))
+    const parts = (text: string): Effect.Effect<void> =>
+      Effect.forEach(text.split("|"), (part, at) => Effect.andThen(at === 0 ? Effect.void : wait, work(part)), {
+        discard: true
+      })
+    for (const [namespace, text] of Object.entries(attempts)) {
+      const account = new CpuAccount(use)
+      const [own = "", ...children] = text.split(" + ")
+      const attempt = Effect.gen(function* () {
+        yield* Effect.sync(() => account.begin(namespace, loop.host.now()))
+        // The attempt has a fiber of its own, and may have children.
+        yield* Fiber.join(
+          yield* Effect.forkDetach(
+            Effect.all([parts(own), ...children.map(parts)], { concurrency: "unbounded", discard: true }),
+            { startImmediately: true }
+          )
+        )
+        yield* Effect.sync(() => account.end(loop.host.now))
+        yield* work("7")
+      })
+      Effect.runFork(Effect.provideService(attempt, Account, account), { scheduler })
+    }
+    Effect.runFork(parts("40|50"), { scheduler })
+    loop.runMicrotasks()
+    while (waiting.length + loop.immediates() > 0) {
+      loop.turn()
+      loop.work(between)
+      const due = waiting.splice(0)
+      for (const resume of due) resume()
+      loop.runMicrotasks()
+    }
+    return (namespace: string) => use.of(namespace, loop.host.now())
+  }
+
+  for (const [what, a, expected] of [
+    ["is that of its only part", "3", 3],
+    ["is the sum of its parts", "3|5|20", 28],
+    ["includes its children", "3|5 + 1|10 + 2", 21],
+    ["includes a part that does not yield", "400", 400]
+  ] as const) {
+    test(`${what}, and that of others counts for them`, () => {
+      const used = measure({ a, b: "100|1000|2" })
+      expect([used("a"), used("b")]).toEqual([expected, 1102])
+    })
+
+    test(`${what}, without the time between its parts`, () => {
+      expect(measure({ a }, 500)("a")).toBe(expected)
+    })
+  }
+
+  test("is not measured with another scheduler, as in virtual time", async () => {
+    const use = CpuUse.make()
+    const account = new CpuAccount(use)
+    const attempt = Effect.gen(function* () {
+      account.begin("a", performance.now())
+      yield* Effect.yieldNow
+      const until = performance.now() + 20
+      while (performance.now() < until);
+      yield* Effect.yieldNow
+      account.end(() => performance.now())
+    })
+    await Effect.runPromise(Effect.provideService(attempt, Account, account))
+    expect(use.of("a", performance.now())).toBe(0)
+  })
+
+  live("is that of the worker and of all fibers of a reconcile", () =>
+    Effect.gen(function* () {
+      const server = yield* Cluster.make()
+      const burn = (millis: number) =>
+        Effect.sync(() => {
+          const until = performance.now() + millis
+          while (performance.now() < until);
+        })
+      const ended = yield* Deferred.make<void>()
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        reconcile: () =>
+          Effect.gen(function* () {
+            yield* burn(20)
+            yield* Effect.sleep("300 millis")
+            yield* Effect.all([burn(20), Effect.andThen(Effect.sleep("10 millis"), burn(20))], {
+              concurrency: "unbounded"
+            })
+            return Result.done
+          })
+      })
+      server.put(Widget, widget("a"))
+      // Observers run in the worker.
+      const observed = Attempt.observedBy(() => Effect.andThen(burn(20), Deferred.succeed(ended, undefined)))
+      const [runner] = yield* Effect.provide(observed(Manager.launch([controller])), server.transport)
+      yield* Deferred.await(ended)
+      yield* Effect.sleep("20 millis")
+      expect(runner?.use.of("default", Time.monotonic(Time.machine))).toBeWithin(80, 300)
     })
   )
 })

@@ -8,8 +8,10 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 import type * as Scope from "effect/Scope"
+import * as CpuAccount from "../controller/CpuAccount.ts"
 import * as Time from "../resource/Time.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -88,9 +90,26 @@ export const make = ({ immediate, microtask, now }: Host = machine): FairSchedul
     }
   })
   let steps = 0
+  /** The fiber that runs. */
+  let current: Fiber.Fiber<unknown, unknown> | undefined
+  let isResting = true
+  const rest = (): void => {
+    isResting = true
+    current = undefined
+    CpuAccount.rest(now)
+  }
+  const switchTo = (fiber: Fiber.Fiber<unknown, unknown>): void => {
+    current = fiber
+    if (!CpuAccount.switchTo(fiber.context, now) || !isResting) return
+    isResting = false
+    immediate(rest)
+  }
   return {
     executionMode: mixed.executionMode,
-    shouldYield: (fiber) => mixed.shouldYield(fiber) || (++steps % stepsPerLook === 0 && isOver()),
+    shouldYield: (fiber) => {
+      if (fiber !== current) switchTo(fiber)
+      return mixed.shouldYield(fiber) || (++steps % stepsPerLook === 0 && isOver())
+    },
     makeDispatcher: () => mixed.makeDispatcher(),
     turns: () => turns,
     onTurn: (listener) => {

@@ -27,6 +27,7 @@ import type { Controller, Services } from "../controller/Controller.ts"
 import * as Reachability from "../controller/Reachability.ts"
 import * as Runner from "../controller/Runner.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
+import * as CpuUse from "../queue/CpuUse.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as CacheReadiness from "./CacheReadiness.ts"
@@ -160,10 +161,12 @@ export const start = <R>(
     let died = false
     const transformOf = Transforms.of(controllers)
     const ring = Ring.make(settings.recordings)
+    const use = CpuUse.make()
     const runners = yield* Effect.forEach(controllers, (controller) => {
       const journal = Journal.make()
       const prepared = Runner.prepare(controller, {
         transformOf,
+        use,
         concurrency: typeof workers === "number" ? workers : workers?.[controller.name],
         labelSelector: settings.labelSelector,
         syncPeriod: settings.syncPeriod,

@@ -9,6 +9,7 @@ import * as OwnWrites from "../controller/OwnWrites.ts"
 import type { Runner } from "../controller/Runner.ts"
 import * as Sources from "../controller/Sources.ts"
 import type { TriggerEvent } from "../controller/Trigger.ts"
+import * as CpuUse from "../queue/CpuUse.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import * as Endings from "./Endings.ts"
 import * as Rest from "./Rest.ts"
@@ -29,7 +30,8 @@ effect(
         started: Effect.void,
         queue: () => Option.some(queue),
         intake,
-        writes: OwnWrites.make()
+        writes: OwnWrites.make(),
+        use: CpuUse.make()
       }
       queue.add("default/one", trigger)
       const reached = yield* Effect.forkChild(Rest.make(Endings.make()).reached([runner]))

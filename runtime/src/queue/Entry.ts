@@ -57,9 +57,12 @@ export class Entry<T> {
   enqueuedAt = 0
   /** When a delayed run becomes ready, in monotonic ms, so that a change of the machine's time has no effect. */
   dueAt = 0
-  /** `Delayed`: index in the heap, and the rank among equal times. */
+  /** `Delayed`: index in the heap. */
   slot = -1
+  /** `Delayed`: the rank among equal times. `Fair`: the rank among equal priorities. */
   rank = 0
+  /** `Fair`: whether the entry was set aside. */
+  isAside = false
   /** `Ready`: the list of the entry, and its neighbours. */
   level: Level<T> | undefined = undefined
   previous: Entry<T> | undefined = undefined

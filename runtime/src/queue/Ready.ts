@@ -24,6 +24,8 @@ export interface Ready<T> {
   readonly depth: () => ReadonlyMap<number, number>
   /** The earliest `enqueuedAt`. O(n), because a raise of the priority puts an old entry behind younger ones. */
   readonly oldest: () => number | undefined
+  /** Calls `visit` for every entry. */
+  readonly each: (visit: (entry: Entry<T>) => void) => void
   /** Calls `visit` for every entry, and removes all entries. */
   readonly drain: (visit: (entry: Entry<T>) => void) => void
 }
@@ -118,13 +120,15 @@ export const make = <T>(): Ready<T> => {
     return ahead
   }
 
+  const each = (visit: (entry: Entry<T>) => void): void => {
+    for (const level of levels) for (let entry = level.first; entry !== undefined; entry = entry.next) visit(entry)
+  }
+
   const oldest = (): number | undefined => {
     let least: number | undefined
-    for (const level of levels) {
-      for (let entry = level.first; entry !== undefined; entry = entry.next) {
-        if (least === undefined || entry.enqueuedAt < least) least = entry.enqueuedAt
-      }
-    }
+    each(({ enqueuedAt }) => {
+      if (least === undefined || enqueuedAt < least) least = enqueuedAt
+    })
     return least
   }
 
@@ -153,6 +157,7 @@ export const make = <T>(): Ready<T> => {
     size: () => count,
     depth: () => new Map(levels.map((level) => [level.priority, level.size])),
     oldest,
+    each,
     drain
   }
 }

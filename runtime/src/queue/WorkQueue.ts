@@ -12,6 +12,7 @@
  *   does not move it. A key whose delay ends goes to the end of its list.
  * - A delayed key keeps its earliest time. A trigger ends the delay, and one run follows.
  * - A run gets the newest ten triggers. `dropped` counts the older ones, and `droppedNews` those of them that are not echoes.
+ * - With `use`, keys of a namespace over its share of the CPU run after all others: see `Fair`.
  * - A worker gets its key when its fiber runs, not inside `add`. So all events of one chunk join one run, and the key with the highest
  *   priority runs first.
  *
@@ -32,8 +33,10 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Time from "../resource/Time.ts"
 import * as Timer from "../resource/Timer.ts"
+import type { CpuUse } from "./CpuUse.ts"
 import * as Delayed from "./Delayed.ts"
 import { type Entered, Entry } from "./Entry.ts"
+import * as Fair from "./Fair.ts"
 import * as Ready from "./Ready.ts"
 import * as Waiters from "./Waiters.ts"
 import * as WrittenVersions from "./WrittenVersions.ts"
@@ -158,12 +161,14 @@ export const make = <T>(options?: {
   readonly triggers?: number | undefined
   /** Called at the shutdown for each ready key of priority 0 or more, with the newest of its triggers. */
   readonly left?: ((key: string, trigger: T) => void) | undefined
+  /** The CPU use of namespaces. Without it, the order does not depend on namespaces. */
+  readonly use?: CpuUse | undefined
 }): Effect.Effect<WorkQueue<T>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const keep = Math.max(1, options?.triggers ?? 10)
     const entries = new Map<string, Entry<T>>()
-    const ready = Ready.make<T>()
+    const ready = options?.use === undefined ? Ready.make<T>() : Fair.make<T>(options.use, () => Time.monotonic(clock))
     const delayed = Delayed.make<T>()
     const running = new Set<Entry<T>>()
     /** Ready keys with no run in progress. */

@@ -3,6 +3,7 @@
  * and the present precedes the past.
  */
 import { parse as parseSelector } from "../../cache/LabelSelector.ts"
+import * as CpuUse from "../../queue/CpuUse.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../../resource/KubernetesObject.ts"
 import * as BindAddress from "../BindAddress.ts"
@@ -205,7 +206,7 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
       }
     }
     case "Ready": {
-      const { busy = 0 } = queue ?? {}
+      const { busy = 0, overShareMillis } = queue ?? {}
       const { index, priority } = position
       const before = index === 0 ? "it is next" : `${counted(index, "object")} ${index === 1 ? "is" : "are"} before it`
       const workers =
@@ -213,9 +214,15 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
           ? `${controller.workers === 1 ? "the only worker is" : `all ${controller.workers} workers are`} busy`
           : `${busy} of ${counted(controller.workers, "worker")} ${busy === 1 ? "is" : "are"} busy`
       const low = priority < 0 ? " Recently changed objects go first, and this object has not changed." : ""
+      const waited = `${named(facts)} has waited for a free worker for ${span(now - position.since)}: ${before}, and ${workers}.${low}`
+      if (overShareMillis === undefined) return { verdict: "queued", answer: waited }
+      const window = span(CpuUse.windowMillis)
       return {
         verdict: "queued",
-        answer: `${named(facts)} has waited for a free worker for ${span(now - position.since)}: ${before}, and ${workers}.${low}`
+        answer: `${waited} Objects of other namespaces go first, because the reconciles of namespace ${facts.key.namespace} used ${overShareMillis} ms of CPU in the last ${window} (its share is ${CpuUse.shareMillis} ms).`,
+        hints: [
+          `The object keeps its place, and has it again when its namespace has used less than that in ${window}: reduce the number or the size of the namespace's objects, or how often they change.`
+        ]
       }
     }
     case "Delayed": {

@@ -75,6 +75,8 @@ export interface Facts {
         readonly triggers: ReadonlyArray<TriggerEvent>
         readonly dropped: number
         readonly busy: number
+        /** The CPU time of the attempts of its namespace lately, in ms, if that is over the share. */
+        readonly overShareMillis?: number | undefined
       }
     | undefined
   readonly children: ReadonlyArray<ChildFact>

@@ -15,8 +15,10 @@ import * as Permission from "../../client/Permission.ts"
 import type { Controller } from "../../controller/Controller.ts"
 import { Reachability } from "../../controller/Reachability.ts"
 import type { Runner } from "../../controller/Runner.ts"
+import * as CpuUse from "../../queue/CpuUse.ts"
 import { type KubernetesObject, keyOf, keyString, type ObjectKey, parseKey } from "../../resource/KubernetesObject.ts"
 import * as Resource from "../../resource/Resource.ts"
+import * as Time from "../../resource/Time.ts"
 import { hindrance } from "../CacheReadiness.ts"
 import type { LeaderElection } from "../LeaderElection.ts"
 import type { Admissions } from "./Admissions.ts"
@@ -136,6 +138,12 @@ const childrenOf = (subject: Subject, owner: KubernetesObject) =>
       informer.store.byOwner(owner).map((object) => ({ resource: trigger.resource, key: keyOf(object) }))
     )
 
+/** The CPU time of the attempts in the object's namespace, in ms, if that is over the share. */
+const overShare = ({ runner }: Subject, { namespace }: ObjectKey, at: number): number | undefined => {
+  const used = namespace === undefined ? 0 : runner.use.of(namespace, at)
+  return used > CpuUse.shareMillis ? Math.round(used) : undefined
+}
+
 /** Gathers the facts about an object of the controller's kind. */
 export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, never, Needs> =>
   Effect.gen(function* () {
@@ -170,7 +178,8 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
     )
 
     // Synchronous from here, so that all facts are from the same moment.
-    const now = yield* Clock.currentTimeMillis
+    const clock = yield* Clock.Clock
+    const now = clock.currentTimeMillisUnsafe()
     const queue = Option.getOrUndefined(runner.queue())
     const state = election?.state()
     return {
@@ -210,7 +219,12 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
       queue:
         queue === undefined
           ? undefined
-          : { position: queue.position(text), ...queue.pending(text), busy: queue.snapshot().processing },
+          : {
+              position: queue.position(text),
+              ...queue.pending(text),
+              busy: queue.snapshot().processing,
+              overShareMillis: overShare(subject, key, Time.monotonic(clock))
+            },
       children,
       recordingOf: runner.recordingOf,
       // Not by kind and key, because an object of another group may have the same.

@@ -105,6 +105,36 @@ describe("A child", () => {
   )
 })
 
+effect(
+  "The answer about an object that waits says that its namespace used more than its share of the CPU",
+  withWorld(({ server }) =>
+    Effect.gen(function* () {
+      server.put(Widget, widget("busy"))
+      const { ask, runner } = yield* asked(
+        Controller.make("widgets", {
+          for: Widget,
+          concurrency: 1,
+          timeout: "1 hour",
+          reconcile: () => Effect.delay(Effect.succeed(Result.done), "1 minute")
+        })
+      )
+      server.put(Widget, widget("waiting"))
+      yield* TestClock.adjust("20 seconds")
+      const answer = Effect.map(ask("kind=widget&name=waiting"), (text) => text.split("\n\n")[0])
+      const waits =
+        "Widget default/waiting has waited for a free worker for 20s: it is next, and the only worker is busy."
+      expect(yield* answer).toBe(waits)
+      runner.use.spend("default", 500, 20_000)
+      runner.use.spend("other", 5000, 20_000)
+      expect(yield* answer).toBe(waits)
+      runner.use.spend("default", 734.4, 20_000)
+      expect(yield* answer).toBe(
+        `${waits} Objects of other namespaces go first, because the reconciles of namespace default used 1234 ms of CPU in the last 10s (its share is 500 ms).\nThe object keeps its place, and has it again when its namespace has used less than that in 10s: reduce the number or the size of the namespace's objects, or how often they change.`
+      )
+    })
+  )
+)
+
 describe("The answer of a webhook", () => {
   /** The history of a program with webhooks for these kinds, which denied the creation of ConfigMap `default/page`. */
   const denied = (...resources: ReadonlyArray<Admissions.Admissions["resources"][number]>) => {

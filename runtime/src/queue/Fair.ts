@@ -1,0 +1,149 @@
+/**
+ * The ready keys of one queue, fair between namespaces: while a namespace is over its share of the CPU, its keys come after those of
+ * namespaces within it, whatever their priorities. Among namespaces over their share, the one that used least comes first. While no
+ * namespace is over its share, the order is that of {@link Ready}.
+ *
+ * `next` sets aside the keys of a namespace over its share when they are about to be served. So each key moves at most once, and a queue
+ * without such a namespace does nothing more. No key starves, because a namespace that waits is soon within its share again, and
+ * then its keys have the places that they would have had.
+ */
+import type { CpuUse } from "./CpuUse.ts"
+import * as Share from "./CpuUse.ts"
+import type { Entry } from "./Entry.ts"
+import * as Ready from "./Ready.ts"
+
+/** The namespace of a key; undefined for an object without one. */
+export const namespaceOf = (key: string): string | undefined => {
+  const end = key.indexOf("/")
+  return end < 0 ? undefined : key.slice(0, end)
+}
+
+/**
+ * No ready keys.
+ *
+ * @param now monotonic milliseconds
+ */
+export const make = <T>(use: CpuUse, now: () => number): Ready.Ready<T> => {
+  const main = Ready.make<T>()
+  /** The keys that were set aside, by namespace. A namespace keeps its line until it is empty, also within its share. */
+  const asides = new Map<string, Ready.Ready<T>>()
+  let [first, last] = [0, 0]
+
+  const asideOf = (entry: Entry<T>): Ready.Ready<T> | undefined =>
+    asides.size === 0 ? undefined : asides.get(namespaceOf(entry.key) ?? "")
+
+  /** The CPU time of a namespace over its share, and otherwise 0. */
+  const excess = (namespace: string | undefined, at: number): number => {
+    const used = namespace === undefined ? 0 : use.of(namespace, at)
+    return used > Share.shareMillis ? used : 0
+  }
+
+  const setAside = (namespace: string, entry: Entry<T>): void => {
+    let aside = asides.get(namespace)
+    if (aside === undefined) {
+      aside = Ready.make<T>()
+      asides.set(namespace, aside)
+    }
+    main.remove(entry)
+    entry.isAside = true
+    aside.append(entry)
+  }
+
+  /** The first key of a namespace within its share that was not set aside. */
+  const within = (at: number): Entry<T> | undefined => {
+    for (let entry = main.next(); entry !== undefined; entry = main.next()) {
+      const namespace = namespaceOf(entry.key)
+      if (namespace === undefined || excess(namespace, at) === 0) return entry
+      setAside(namespace, entry)
+    }
+    return undefined
+  }
+
+  const isPlain = (): boolean => asides.size === 0 && use.isQuiet()
+
+  /** Less than 0 if `a` comes first. */
+  const order = (a: Entry<T>, excessOfA: number, b: Entry<T>, excessOfB: number): number =>
+    excessOfA - excessOfB || b.priority - a.priority || a.rank - b.rank
+
+  const next = (): Entry<T> | undefined => {
+    if (isPlain()) return main.next()
+    const at = now()
+    let best = within(at)
+    let least = 0
+    for (const [namespace, aside] of asides) {
+      if (aside.size() === 0) asides.delete(namespace)
+      const entry = aside.next()
+      if (entry === undefined) continue
+      const used = excess(namespace, at)
+      if (best === undefined || order(entry, used, best, least) < 0) {
+        best = entry
+        least = used
+      }
+    }
+    return best
+  }
+
+  const indexOf = (entry: Entry<T>): number => {
+    if (isPlain()) return main.indexOf(entry)
+    const at = now()
+    const own = excess(namespaceOf(entry.key), at)
+    let ahead = 0
+    each((other) => {
+      if (order(other, excess(namespaceOf(other.key), at), entry, own) < 0) ahead++
+    })
+    return ahead
+  }
+
+  const each = (visit: (entry: Entry<T>) => void): void => {
+    main.each(visit)
+    for (const aside of asides.values()) aside.each(visit)
+  }
+
+  const remove = (entry: Entry<T>): void => {
+    const from = entry.isAside ? asideOf(entry) : main
+    entry.isAside = false
+    from?.remove(entry)
+  }
+
+  return {
+    append: (entry) => {
+      entry.rank = ++last
+      main.append(entry)
+    },
+    prepend: (entry) => {
+      entry.rank = --first
+      const aside = asideOf(entry)
+      entry.isAside = aside !== undefined
+      ;(aside ?? main).prepend(entry)
+    },
+    remove,
+    next,
+    indexOf,
+    size: () => {
+      let count = main.size()
+      for (const aside of asides.values()) count += aside.size()
+      return count
+    },
+    depth: () => {
+      const depth = new Map(main.depth())
+      for (const aside of asides.values()) {
+        for (const [priority, count] of aside.depth()) depth.set(priority, (depth.get(priority) ?? 0) + count)
+      }
+      return depth
+    },
+    oldest: () => {
+      const each = [main, ...asides.values()].flatMap((line) => line.oldest() ?? [])
+      return each.length === 0 ? undefined : Math.min(...each)
+    },
+    each,
+    drain: (visit) => {
+      const taken = (entry: Entry<T>): void => {
+        entry.isAside = false
+        visit(entry)
+      }
+      main.drain(taken)
+      for (const aside of asides.values()) aside.drain(taken)
+      asides.clear()
+    }
+  }
+}
