@@ -169,7 +169,13 @@ Shared.real(
           const port = yield* Webhooks.freePort
           const program = yield* manager(cluster, honest, port)
           yield* program.written(/Leading, with the Lease/)
-          yield* Webhooks.ready(program)
+          // kube-apiserver takes long for each page of such objects.
+          yield* Managed.eventually(
+            "the manager is ready",
+            Endpoint.get(program, "/readyz"),
+            ({ status }) => status === 200,
+            "4 minutes"
+          )
           const served = [yield* Victim.serving(honest)]
           const startedAt = yield* peakMiB(program.pid)
           const holderOf = Effect.map(Replica.leaseOf(honest), ({ spec }) => [

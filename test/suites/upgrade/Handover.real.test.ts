@@ -319,7 +319,10 @@ describe("Release 0.1.0 and this version", () => {
       const finished = (revision: number) =>
         cordon(false).pipe(Effect.andThen(rolled(revision, true)), Effect.andThen(WebAppScene.running(scene, "web")))
 
-      yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 2 } })
+      yield* WebAppScene.create(WebAppScene.of(scene.cluster, scene.namespace), "web", {
+        image: "registry.test/web:1",
+        replicas: 2
+      })
       yield* under(
         scene,
         "released",
