@@ -51,7 +51,8 @@ export const childOf = <A extends KubernetesObject>(
   const { error } = state
   if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
   if (error instanceof Owned.NotServed) return { problem: { reason: "NotServed", message: error.message } }
-  if (error instanceof Owned.TooLarge) return { object: existing, problem: { reason: "TooLarge", message: error.message } }
+  if (error instanceof Owned.TooLarge)
+    return { object: existing, problem: { reason: "TooLarge", message: error.message } }
   const message = error instanceof TerminalError ? error.message : Refusal.describe(error)
   const reason = error instanceof Forbidden || Refusal.isDenied(error) ? "Forbidden" : "Invalid"
   return { object: existing, problem: { reason, message } }

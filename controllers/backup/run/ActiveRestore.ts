@@ -31,7 +31,7 @@ export const find = (namespace: string | undefined, claims: ReadonlyArray<string
         : undefined
     const restoreOf = (job: Job): ActiveRestore | undefined => {
       const claim = written(job)
-      return claim && { repository: job.metadata.labels?.[Names.repositoryLabel], claim }
+      return claim === undefined ? undefined : { repository: job.metadata.labels?.[Names.repositoryLabel], claim }
     }
     const working = yield* Cache.list(Job, { index: { name: MoverSlots.working.name, value: "" } })
     for (const job of working.items) {

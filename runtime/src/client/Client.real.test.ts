@@ -67,10 +67,17 @@ describe("The client on a real API server", () => {
             Effect.sync(() => void (request.path.includes("limit=") && answers.push(body.length)))
           )
       }))
-      const transport = Layer.provide(Layer.effect(Transport.Transport, counted), Transport.layer(clusterOf(cluster.admin)))
+      const transport = Layer.provide(
+        Layer.effect(Transport.Transport, counted),
+        Transport.layer(clusterOf(cluster.admin))
+      )
       yield* Effect.gen(function* () {
         const names = Array.from({ length: 40 }, (_, n) => `c${String(n).padStart(2, "0")}`)
-        const data = { text: Array.from({ length: 60_000 }, (_, n) => `line ${n} öä`).join("\n").slice(0, 1_000_000) }
+        const data = {
+          text: Array.from({ length: 60_000 }, (_, n) => `line ${n} öä`)
+            .join("\n")
+            .slice(0, 1_000_000)
+        }
         yield* Effect.forEach(names, (name) => Client.create(ConfigMap, { metadata: keyIn(namespace, name), data }), {
           concurrency: 4
         })

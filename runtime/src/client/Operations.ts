@@ -308,7 +308,9 @@ export const make = (stack: Stack): Operations => {
         if (limit !== undefined && maxBytes !== undefined && response.body === "") {
           const fewer = PageSize.smaller(limit)
           return Effect.andThen(
-            Effect.logDebug(`A page of ${limit} ${resource.plural} takes more than ${maxBytes} bytes: asking for ${fewer}`),
+            Effect.logDebug(
+              `A page of ${limit} ${resource.plural} takes more than ${maxBytes} bytes: asking for ${fewer}`
+            ),
             read(fewer)
           )
         }

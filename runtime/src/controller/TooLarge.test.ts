@@ -80,7 +80,7 @@ describe("A child that is too large for the cache", () => {
 
   for (const [what, patch] of [
     ["by its values", { data: { theirs: text } }],
-    ["by its metadata", { metadata: { labels } , data: { theirs: text } }]
+    ["by its metadata", { metadata: { labels }, data: { theirs: text } }]
   ] as const) {
     effect(
       `${what} is reported on its owner, until it is smaller, and stays corrected`,

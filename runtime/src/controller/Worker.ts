@@ -115,7 +115,11 @@ export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, ne
       )
 
 /** Runs attempts until the queue is shut down or the worker is interrupted. Only the waits and the attempts can be interrupted. */
-const loop = <R>(shared: Shared<R>, progress: Progress, account: CpuAccount): Effect.Effect<void, never, R | Reachability> =>
+const loop = <R>(
+  shared: Shared<R>,
+  progress: Progress,
+  account: CpuAccount
+): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((services: Context.Context<R | Reachability>) => {
       const { backoffs, controller, memory, queue, timeouts, trouble } = shared
