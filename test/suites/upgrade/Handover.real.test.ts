@@ -1,7 +1,7 @@
 /**
- * Release 0.1.0 and this version take over from each other, forward, back and forward again, over the same Backups, Restores and WebApps: no
- * snapshot is lost, none is counted that does not exist, no run is made or reported twice, and no Deployment rolls out more often than the
- * versions and the user change its pods.
+ * Release 0.1.0 and this version take over from each other, forward, back and forward again, over the same Backups, Restores and WebApps. No
+ * snapshot is lost, none is counted that does not exist, and no run is made or reported twice. A Deployment rolls out only when the version or
+ * the user changes its pods.
  */
 import { describe, expect } from "bun:test"
 import { mkdtempSync, writeFileSync } from "node:fs"
