@@ -278,12 +278,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       }
       const limit = limitOf(query)
       const announced = Number(request.headers["content-length"] ?? 0)
-      const upload = uploads.add(
-        announced,
-        Duration.toMillis(limit),
-        () => read(),
-        abort
-      )
+      const upload = uploads.add(announced, Duration.toMillis(limit), () => read(), abort)
       if (upload === undefined) {
         reject(overloaded.status, overloaded.message)
         finish(call, startedAt)
