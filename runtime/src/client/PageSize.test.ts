@@ -59,12 +59,12 @@ const times = <A>(count: number, value: A): Array<A> => Array.from({ length: cou
 for (const [what, sizes, limits] of [
   ["small objects", times(1001, 4000), [500, 500, 500]],
   ["no objects", [], [500]],
-  ["objects of 12 kB", times(1000, 12_000), [500, 500]],
-  ["objects of 15 kB", times(1000, 15_000), [500, 416, 416]],
-  ["objects of 20 kB", times(500, 20_000), [500, 62, 312, 312]],
-  ["large objects", times(12, 1.5 * megabyte), [500, 62, 7, 1, 3, 3, 3, 3]],
-  ["large objects after small ones", [...times(500, 400), ...times(8, megabyte)], [500, 500, 62, 7, 5]],
-  ["small objects after large ones", [...times(9, megabyte), ...times(900, 400)], [500, 62, 7, 5, 14, 500, 500]],
+  ["objects of 6 kB", times(1000, 6000), [500, 500]],
+  ["objects of 7.5 kB", times(1000, 7500), [500, 413, 413]],
+  ["objects of 10 kB", times(500, 10_000), [500, 62, 311, 311]],
+  ["large objects", times(12, 0.75 * megabyte), [500, 62, 7, 1, 3, 3, 3, 3]],
+  ["large objects after small ones", [...times(500, 400), ...times(8, 0.5 * megabyte)], [500, 500, 62, 7, 5]],
+  ["small objects after large ones", [...times(9, 0.55 * megabyte), ...times(900, 400)], [500, 62, 7, 5, 13, 500, 500]],
   ["objects above the budget", times(2, 9 * megabyte), [500, 62, 7, 1, 1]]
 ] as const) {
   live(`A list of ${what} has no answer over the budget, and all objects`, () =>
@@ -94,7 +94,7 @@ test("The size of a page follows the last page of the kind", () => {
   expect(both()).toEqual([500, 500])
   sizes.arrived(ConfigMap, page(500, 2_000_000))
   expect(both()).toEqual([500, 500])
-  sizes.arrived(ConfigMap, page(5, 5_000_000))
+  sizes.arrived(ConfigMap, page(5, 2_500_000))
   expect(both()).toEqual([6, 500])
   expect(sizes.limitFor(ConfigMap, 3)).toBe(3)
   sizes.arrived(ConfigMap, page(0, 100))

@@ -9,9 +9,9 @@ export const most = 500
 
 /**
  * The largest answer with more than one object, in bytes. With its objects, it takes several times as much memory, and to parse it blocks the
- * process for up to a tenth of a second.
+ * process for up to a twentieth of a second.
  */
-export const mostBytes = 8 * 1024 * 1024
+export const mostBytes = 4 * 1024 * 1024
 
 /** The bytes that a page should have, because its objects may be larger than those of the page before. */
 const wantedBytes = 0.75 * mostBytes

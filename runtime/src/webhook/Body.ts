@@ -56,8 +56,12 @@ export const problemOf = (bytes: Buffer, most: number): "deep" | "many" | undefi
   return undefined
 }
 
-/** An empty body. */
-export const make = (): Body => {
+/**
+ * An empty body.
+ *
+ * @param announced its length in bytes, as the client says; 0 if it is unknown. A body of that length takes its memory once
+ */
+export const make = (announced: number): Body => {
   let buffer = Buffer.allocUnsafe(0)
   let size = 0
   return {
@@ -66,7 +70,7 @@ export const make = (): Body => {
       const start = size
       size += chunk.length
       if (size > buffer.length) {
-        const larger = Buffer.allocUnsafe(Math.max(size, 2 * buffer.length))
+        const larger = Buffer.allocUnsafe(Math.max(size, start === 0 ? announced : 2 * buffer.length))
         buffer.copy(larger, 0, 0, start)
         buffer = larger
       }

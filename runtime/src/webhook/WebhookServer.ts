@@ -277,12 +277,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
         return
       }
       const limit = limitOf(query)
-      const upload = uploads.add(
-        Number(request.headers["content-length"] ?? 0),
-        Duration.toMillis(limit),
-        () => read(),
-        abort
-      )
+      const announced = Number(request.headers["content-length"] ?? 0)
+      const upload = uploads.add(announced, Duration.toMillis(limit), () => read(), abort)
       if (upload === undefined) {
         reject(overloaded.status, overloaded.message)
         finish(call, startedAt)
@@ -308,7 +304,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
         meters.inFlight.add(-1)
         if (response.getHeader("connection") === "close") setImmediate(() => socket.end())
       }
-      const body = Body.make()
+      const body = Body.make(announced)
       const receive = (chunk: Buffer): void => {
         if (response.headersSent) return
         const size = body.size() + chunk.length

@@ -9,7 +9,7 @@ export interface Answer {
 }
 
 /** Waits until a program logs the address of its metrics or probes. Returns that address. */
-const addressOf = (program: Running, what: "metrics" | "probes"): Effect.Effect<string, NotWritten> =>
+export const addressOf = (program: Running, what: "metrics" | "probes"): Effect.Effect<string, NotWritten> =>
   Effect.map(program.written(new RegExp(`Serving ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
 
 /** Requests a path, as `curl` does. Every status is a result, not an error. */

@@ -54,7 +54,7 @@ export const fastest = <E, R>(measure: Effect.Effect<number, E, R>, limit: numbe
 let served = 0
 
 /** The time from a new WebApp to its Deployment, in milliseconds. */
-const serving = (namespace: string) =>
+export const serving = (namespace: string) =>
   Effect.gen(function* () {
     const name = `served-${served++}`
     const began = yield* Clock.currentTimeMillis

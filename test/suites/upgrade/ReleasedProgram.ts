@@ -77,12 +77,15 @@ export const mover =
   (restic: string): Program.Program =>
     Mover.program(restic, ["sh", join(released, "controllers/backup/mover/mover.sh")])
 
-/** Starts the released program for the namespace of a scene, with its own mover. It ends as in a rolling update at the end of the scope. */
-export const start = ({
-  cluster,
-  directory,
-  namespace
-}: Scene.Scene): Effect.Effect<Running.Running, never, Scope.Scope> =>
+/**
+ * Starts the released program for the namespace of a scene. It ends as in a rolling update at the end of the scope.
+ *
+ * @param moverImage default: its own
+ */
+export const start = (
+  { cluster, directory, namespace }: Scene.Scene,
+  moverImage: string = image
+): Effect.Effect<Running.Running, never, Scope.Scope> =>
   Effect.gen(function* () {
     const released = yield* folder
     const running = yield* Running.start(
@@ -91,12 +94,11 @@ export const start = ({
         join(released, "controllers/main.ts"),
         "run",
         `--kubeconfig=${cluster.admin.kubeconfigPath}`,
-        `--namespace=${namespace}`,
-        "--controllers=backup,restore"
+        `--namespace=${namespace}`
       ],
       {
         ...Binary.bare(directory),
-        HOMEOSTAT_BACKUP_MOVER_IMAGE: image,
+        HOMEOSTAT_BACKUP_MOVER_IMAGE: moverImage,
         HOMEOSTAT_BACKUP_RETRY_PERIOD: "1s",
         HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT: "5s"
       }
