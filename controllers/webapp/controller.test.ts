@@ -436,11 +436,13 @@ describe("A WebApp whose Ingress an admission webhook denies, as ingress-nginx d
   )
 })
 
-describe("A WebApp whose Deployment nobody can write, because somebody's webhook is down", () => {
+describe("A WebApp whose Deployment fails, because the webhook of another program is down", () => {
   const words = 'Internal error occurred: failed calling webhook "policy.example.com": connection refused'
   const app = Client.get(WebApp, key)
 
-  test("gets its other children at once, says so after ten seconds, and runs when the webhook answers", ({ faults }) =>
+  test("gets its other children at once, reports Unavailable after ten seconds, and runs when the webhook answers", ({
+    faults
+  }) =>
     Effect.gen(function* () {
       const down = faults.on({ verb: "patch", kind: Deployment }, Faults.answer(500, { message: words }))
       yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 2 } })

@@ -90,7 +90,7 @@ describe("A failure of a reconcile", () => {
   )
 
   effect(
-    "that is over within ten seconds, or a result for another run, is no news",
+    "that is over within ten seconds, or a result for another run, causes no report",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))

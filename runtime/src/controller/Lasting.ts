@@ -1,4 +1,4 @@
-/** Failures that last: the attempts of an object have failed in a row for ten seconds. A shorter failure is no news for its user. */
+/** Failures that last: the attempts of an object have failed in a row for ten seconds. The user need not know a shorter failure. */
 import * as Effect from "effect/Effect"
 import { Reconciliation } from "./Reconciliation.ts"
 

@@ -1,6 +1,6 @@
 /**
  * When the runtime retries an attempt that admission refused: a webhook or a policy, with any code. Another object or the policy must change
- * first, and no event may tell. So the delays are long: 10 seconds, doubled by each refusal up to 1000 seconds, or that of the retry
+ * first, and the runtime may watch neither. So the delays are long: 10 seconds, doubled by each refusal up to 1000 seconds, or that of the retry
  * schedule if it is longer.
  *
  * The status names the time of the next attempt. A new process keeps that time, so that it writes no other one.

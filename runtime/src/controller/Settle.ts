@@ -1,4 +1,4 @@
-/** What follows an attempt: the key waits for a trigger, or the queue gets it again after a delay. */
+/** Decides what follows an attempt: the key waits for a trigger, or the queue gets the key again after a delay. */
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

@@ -160,7 +160,7 @@ const isReported = ({ message = "", reason }: Partial<Condition.Condition>): boo
 const pauseMillis = 60_000
 
 /**
- * Writes the conditions of a report, unless the reconcile has written its own. Whether the report is news that an Event must tell: an Event
+ * Writes the conditions of a report, unless the reconcile has written its own. Returns whether an Event must report it, too: an Event
  * that repeats costs little.
  */
 const write = (resource: Resource.Any, object: KubernetesObject, { isLasting = false, message, reason }: Report) =>

@@ -456,7 +456,7 @@ describe("A standby", () => {
       })
     )
 
-    effect(`acquires such a Lease within seconds after its deletion, as a runbook says`, () =>
+    effect(`acquires such a Lease within seconds after its deletion`, () =>
       Effect.gen(function* () {
         const { server, a, b } = yield* pair()
         server.change(Lease, "homeostat", { spec: edited })

@@ -215,7 +215,7 @@ export const make = <T>(options?: {
       return entry
     }
 
-    /** Ends a delay that is no back-off, for the first echo of an object since the last news. */
+    /** Ends a delay other than back-off, for the first echo of an object since the last news. */
     const echo = (entry: Entry<T>, uid: string): void => {
       if (entry.place === "idle" || entry.place === "undecided" || entry.echoed?.has(uid) === true) return
       entry.echoed ??= new Set()

@@ -446,7 +446,7 @@ describe("An invalid setting of the cluster causes exit code 1 and one line with
           { KUBECONFIG: good, HOMEOSTAT_CONTEXT: "prod" },
           `kubeconfig ${good} has no context "prod" (there are envtest)`
         ],
-        [["run", "--kubeconfig", list], {}, `${list} is not a kubeconfig: it has no clusters, contexts or users`],
+        [["run", "--kubeconfig", list], {}, `${list} is not a kubeconfig (it must be a mapping of kind Config in v1)`],
         [["run", "--kubeconfig", torn], {}, `kubeconfig ${torn} is not YAML:`],
         [
           ["run", "--kubeconfig", bare],

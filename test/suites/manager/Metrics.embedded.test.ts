@@ -151,7 +151,8 @@ describe.concurrent("The page of metrics", () => {
         [own("active_workers")]: 0,
         'workqueue_depth{name="chores",controller="chores",priority="0"}': 0,
         'homeostat_cache_objects{kind="chores.suites.homeostat.dev"}': 6,
-        [requests(201, "POST")]: 1
+        // One Event for each failure, because no retry follows and a Chore has no conditions.
+        [requests(201, "POST")]: 4
       }
       const seen = Effect.map(served.metrics, (page) =>
         Object.fromEntries(Object.keys(expected).map((series) => [series, amount(page, series)]))

@@ -87,7 +87,7 @@ export const endingOf = (outcome: Outcome, shown = shownMessage): Ending => {
   return { outcome: outcome._tag, message: shown(messageOf(error)), error: nameOf(error) }
 }
 
-/** What the attempt knew of its retries, for its report. */
+/** The retries that the attempt knew, for its report. */
 const retriesOf = ({ finishedAt, lasts, next, outcome }: Attempt): Pick<Ending, "retryAt" | "lasts"> => ({
   ...(lasts === true && { lasts }),
   ...(outcome._tag === "Failed" &&
