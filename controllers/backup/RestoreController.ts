@@ -4,7 +4,9 @@
  *
  * Needs the permissions that `homeostat rbac` prints: see {@link Prerequisites.access} and {@link MoverJobs.access}.
  */
+
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Pages from "@homeostat/runtime/client/Pages"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
@@ -27,7 +29,6 @@ import * as JobProgress from "./run/JobProgress.ts"
 import * as MoverJob from "./run/MoverJob.ts"
 import * as MoverJobs from "./run/MoverJobs.ts"
 import * as Outcome from "./run/Outcome.ts"
-import * as Pages from "./run/Pages.ts"
 import * as Prerequisites from "./run/Prerequisites.ts"
 import * as Spec from "./run/Spec.ts"
 import * as Text from "./run/Text.ts"

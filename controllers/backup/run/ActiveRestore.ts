@@ -2,7 +2,9 @@
  * Restores that write to the volumes of a run: a snapshot of a half-restored volume would replace good ones. The run waits for the end
  * of the Restore. A Restore that waits itself does not write. Two Restores of one volume take turns.
  */
+
 import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Pages from "@homeostat/runtime/client/Pages"
 import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Effect from "effect/Effect"
@@ -12,7 +14,6 @@ import * as Usage from "../volumes/Usage.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as MoverSlots from "./MoverSlots.ts"
-import * as Pages from "./Pages.ts"
 
 /** A Restore that writes to a volume. */
 export interface ActiveRestore {

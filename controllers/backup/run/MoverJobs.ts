@@ -6,10 +6,13 @@
  *
  * Needs the permissions of {@link access}, and those to watch Jobs and Pods.
  */
+import * as Budget from "@homeostat/runtime/cache/Budget"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
+import * as Pods from "@homeostat/runtime/cache/Pods"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Pages from "@homeostat/runtime/client/Pages"
 import * as Permission from "@homeostat/runtime/client/Permission"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
@@ -35,7 +38,6 @@ import * as ActiveRestore from "./ActiveRestore.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as MoverSlots from "./MoverSlots.ts"
-import * as Pages from "./Pages.ts"
 import * as Policy from "./Policy.ts"
 import * as Reservation from "./Reservation.ts"
 
@@ -147,14 +149,22 @@ const explained = (job: Job, progress: JobProgress.Progress) =>
           note === undefined ? progress : { ...progress, message: `${progress.message}: ${note}` }
       )
 
-const podsLive = (job: Job) =>
-  Effect.map(
-    Client.list(Pod, {
-      ...placeOf(job),
-      labelSelector: `batch.kubernetes.io/controller-uid=${job.metadata.uid}`
-    }),
-    ({ items }) => items
-  )
+/** A mover has few pods. A tenant may create many large ones that look like them. */
+const mostPods = 100
+
+/** The pods of a Job from the server, without those that take too much memory. */
+const podsLive = (job: Job): Effect.Effect<ReadonlyArray<Pod>, Failure, Client.Client> =>
+  Effect.suspend(() => {
+    let kept = 0
+    const labelSelector = `batch.kubernetes.io/controller-uid=${job.metadata.uid}`
+    return Pages.all(Pod, { ...placeOf(job), labelSelector }, (pod) => {
+      if (kept >= mostPods || controllerOf(pod)?.uid !== job.metadata.uid) return undefined
+      const part = Pods.partOf(pod)
+      if (Budget.exceeds(part, Budget.foreignBytes)) return undefined
+      kept++
+      return part
+    })
+  })
 
 const placeOf = ({ metadata: { namespace } }: KubernetesObject) => (namespace === undefined ? {} : { namespace })
 

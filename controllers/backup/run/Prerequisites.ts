@@ -6,9 +6,11 @@
  *
  * Secrets are read one by one. Only the names of their keys leave this module, and which keys are empty or have a control character.
  */
+
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { RequestOptions } from "@homeostat/runtime/client/Options"
+import * as Pages from "@homeostat/runtime/client/Pages"
 import * as Access from "@homeostat/runtime/controller/Access"
 import {
   Deployment,
@@ -33,7 +35,6 @@ import * as Placement from "../volumes/Placement.ts"
 import * as Source from "../volumes/Source.ts"
 import * as Target from "../volumes/Target.ts"
 import type * as VolumeClaim from "../volumes/VolumeClaim.ts"
-import * as Pages from "./Pages.ts"
 
 /** The permissions of this module. */
 export const access: ReadonlyArray<Access.Access> = [

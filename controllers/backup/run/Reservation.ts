@@ -5,8 +5,10 @@
  * The manager creates the Job suspended, which reserves the repository. It starts the Job only if no other mover worked on the repository
  * at the resourceVersion of that creation. The later of two managers finds the Job of the earlier one, and deletes its own.
  */
+
 import type * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Pages from "@homeostat/runtime/client/Pages"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Job } from "@homeostat/runtime/resource/BuiltIn"
 import { type Desired, keyOf } from "@homeostat/runtime/resource/KubernetesObject"
@@ -14,7 +16,6 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Names from "../kinds/Names.ts"
 import * as MoverSlots from "./MoverSlots.ts"
-import * as Pages from "./Pages.ts"
 
 /** Whether this manager has only some of the Backups, because of a label selector. */
 export const isNeeded = (informers: ReadonlyArray<Cache.Informer>): boolean =>

@@ -47,39 +47,40 @@ const statusPart = ({
   allocatedResources: ____,
   volumeMounts: _____,
   ...status
-}: ContainerStatus) => {
+}: ContainerStatus): ContainerStatus => {
   const died = status.lastState?.terminated
+  // Nobody reads the image ID that the type requires.
+  const kept = status as ContainerStatus
   // The whole message of a container that has ended stays, because it can be the result of a Job.
   return died?.message === undefined || died.message.length <= mostWords
-    ? status
-    : { ...status, lastState: { terminated: { ...died, message: died.message.slice(-mostWords) } } }
+    ? kept
+    : { ...kept, lastState: { terminated: { ...died, message: died.message.slice(-mostWords) } } }
 }
 
 /**
- * Keeps how a pod does: its labels and owners, its node, its claims, the images and the probes of its containers, and its status. Leaves
- * out annotations, variables, commands and other volumes. Controllers of one program share the cache of pods, so they share this transform, too.
+ * How a pod does: its labels and owners, its node, its claims, the images and the probes of its containers, and its status. Without
+ * annotations, variables, commands and other volumes.
  */
-export const progress: Transform.Transform = Transform.of(
-  Pod,
-  ({ metadata, spec, status }) => {
-    const { annotations: _, ...identity } = metadata
-    return {
-      apiVersion: "v1",
-      kind: Pod.kind,
-      metadata: identity,
-      ...(spec !== undefined && { spec: specPart(spec) }),
-      ...(status !== undefined && {
-        status: {
-          ...status,
-          ...(status.containerStatuses !== undefined && {
-            containerStatuses: part(status.containerStatuses, statusPart)
-          }),
-          ...(status.initContainerStatuses !== undefined && {
-            initContainerStatuses: part(status.initContainerStatuses, statusPart)
-          })
-        }
-      })
-    }
-  },
-  { maxBytes: Budget.foreignBytes }
-)
+export const partOf = ({ metadata, spec, status }: Pod): Pod => {
+  const { annotations: _, ...identity } = metadata
+  return {
+    apiVersion: "v1",
+    kind: Pod.kind,
+    metadata: identity,
+    ...(spec !== undefined && { spec: specPart(spec) }),
+    ...(status !== undefined && {
+      status: {
+        ...status,
+        ...(status.containerStatuses !== undefined && {
+          containerStatuses: part(status.containerStatuses, statusPart)
+        }),
+        ...(status.initContainerStatuses !== undefined && {
+          initContainerStatuses: part(status.initContainerStatuses, statusPart)
+        })
+      }
+    })
+  }
+}
+
+/** Keeps how a pod does: {@link partOf}. Controllers of one program share the cache of pods, so they share this transform, too. */
+export const progress: Transform.Transform = Transform.of(Pod, partOf, { maxBytes: Budget.foreignBytes })

@@ -20,7 +20,8 @@
  * conditions names the time of the next one.
  *
  * The runtime writes the same report once, and removes it when an attempt succeeds or fails for another reason. A conflict or a
- * server that does not answer does not remove the report. If the reconcile writes conditions of kstatus in the attempt, the runtime
+ * server that does not answer does not remove the report. A report of a failure that lasts stays until an attempt succeeds, or until
+ * another report replaces it. If the reconcile writes conditions of kstatus in the attempt, the runtime
  * writes none: then a failure that lasts has only the Event. If the API server does not take the report now, the schedule retries the attempt.
  *
  * Controllers of one kind share these conditions, and each removes only its own report. If another writer replaces or removes a report,
@@ -153,8 +154,10 @@ const isFleeting = (error: unknown): boolean =>
 /** Whether the runtime wrote a condition. Conditions of other programs may have no message. */
 const isReported = ({ message = "", reason }: Partial<Condition.Condition>): boolean =>
   reason !== undefined &&
-  (message.startsWith(lastingOpening) ||
-    (Object.hasOwn(openings, reason) && message.startsWith(openings[reason as Reason])))
+  (isLastingReport({ message }) || (Object.hasOwn(openings, reason) && message.startsWith(openings[reason as Reason])))
+
+/** A failure that has lasted keeps its report through the first ten seconds of a new process, or after a change of the object. */
+const isLastingReport = ({ message = "" }: Partial<Condition.Condition>): boolean => message.startsWith(lastingOpening)
 
 /** How long the runtime does not write a report again that another writer has replaced, in milliseconds. */
 const pauseMillis = 60_000
@@ -250,7 +253,7 @@ export const reported =
       return Effect.flatMap(isLasting(error), (lasts) =>
         lasts
           ? told(cause, error, lastingReport(error, hide))
-          : isFleeting(error)
+          : isFleeting(error) || Status.conditions(object).some(isLastingReport)
             ? Effect.failCause(cause)
             : told(cause, error, undefined)
       )

@@ -4,33 +4,46 @@
  *
  * Errors: those of `Client.list`.
  */
-import * as Client from "@homeostat/runtime/client/Client"
-import type { PageOptions } from "@homeostat/runtime/client/Options"
-import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
-import type { Resource } from "@homeostat/runtime/resource/Resource"
+
 import * as Effect from "effect/Effect"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type { Resource } from "../resource/Resource.ts"
+import * as Client from "./Client.ts"
+import type { PageOptions } from "./Options.ts"
 
 /** Objects per page. */
 export const size = 50
 
 /** The objects of a list, at a resourceVersion if that is given. */
-type Selected = Pick<PageOptions, "namespace" | "labelSelector" | "resourceVersion" | "resourceVersionMatch">
+interface Selected
+  extends Pick<
+    PageOptions,
+    "namespace" | "labelSelector" | "fieldSelector" | "resourceVersion" | "resourceVersionMatch"
+  > {
+  /** Pages to read at most. Default: all. */
+  readonly mostPages?: number | undefined
+}
 
 /** Calls `visit` for each matching object of a kind, page by page, until it returns true. */
 const walk = <A extends KubernetesObject>(
   kind: Resource<A, never>,
-  { labelSelector, namespace, ...version }: Selected,
+  { fieldSelector, labelSelector, mostPages = Number.POSITIVE_INFINITY, namespace, ...version }: Selected,
   visit: (object: A) => boolean
 ) =>
   Effect.gen(function* () {
     let next: string | undefined
+    let read = 0
     do {
       // The token has the version of the first page.
       const from = next === undefined ? version : { continue: next }
-      const page: Client.List<A> = yield* Client.list(kind, { namespace, labelSelector, limit: size, ...from })
+      const page: Client.List<A> = yield* Client.list(kind, {
+        ...{ fieldSelector, labelSelector, namespace, limit: size },
+        ...from
+      })
       if (page.items.some(visit)) return
       next = page.continue
-    } while (next !== undefined && next !== "")
+      read++
+    } while (read < mostPages && next !== undefined && next !== "")
   })
 
 /** Lists the matching objects of a kind page by page, and returns the result of `keep` for each, without `undefined`. */

@@ -1,8 +1,8 @@
 import { expect } from "bun:test"
-import * as Client from "@homeostat/runtime/client/Client"
-import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import * as Harness from "@homeostat/testkit/Harness"
 import * as Effect from "effect/Effect"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Client from "./Client.ts"
 import * as Pages from "./Pages.ts"
 
 const test = Harness.make({ manager: Effect.void })
@@ -32,4 +32,15 @@ test("A paged list keeps only the selected fields of the wanted objects", () =>
     yield* Client.create(ConfigMap, { metadata: { namespace: "default", name: "map-new" } })
     expect(yield* find("new")).toBe("map-new")
     expect(yield* find("new", { resourceVersion, resourceVersionMatch: "Exact" })).toBeUndefined()
+  }))
+
+test("A paged list reads at most as many pages as its caller allows", () =>
+  Effect.gen(function* () {
+    yield* Effect.forEach(
+      Array.from({ length: 3 * Pages.size }, (_, n) => `map-${String(n).padStart(3, "0")}`),
+      (name) => Client.create(ConfigMap, { metadata: { namespace: "default", name } })
+    )
+    const first = { fieldSelector: "metadata.namespace=default", mostPages: 2 }
+    const kept = yield* Pages.all(ConfigMap, first, ({ metadata: { name } }) => name)
+    expect(kept).toHaveLength(2 * Pages.size)
   }))
