@@ -24,6 +24,7 @@ import * as Body from "./Body.ts"
 import * as Call from "./Call.ts"
 import * as Integers from "./Integers.ts"
 import * as Listener from "./Listener.ts"
+import * as OneByOne from "./OneByOne.ts"
 import * as OpenConnections from "./OpenConnections.ts"
 import * as Reply from "./Reply.ts"
 import * as Series from "./Series.ts"
@@ -237,7 +238,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       )
     }
 
-    const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const answerTo = (request: IncomingMessage, response: ServerResponse): void => {
       const [path = "", query = ""] = (request.url ?? "").split("?", 2)
       const route = routes.get(path)
       const meters = series.get(path)
@@ -277,8 +278,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
         return
       }
       const limit = limitOf(query)
-      const announced = Number(request.headers["content-length"] ?? 0)
-      const upload = uploads.add(announced, Duration.toMillis(limit), () => read(), abort)
+      const length = request.headers["content-length"]
+      const announced = Number(length ?? 0)
+      const known = length === undefined && request.headers["transfer-encoding"] !== undefined ? undefined : announced
+      const upload = uploads.add(known, Duration.toMillis(limit), () => read(), abort)
       if (upload === undefined) {
         reject(overloaded.status, overloaded.message)
         finish(call, startedAt)
@@ -353,7 +356,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       })
     }
 
-    const web = createServer(handle)
+    const web = createServer(OneByOne.make(answerTo))
     // The scope closes its parts in the reverse order, so the port closes first.
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
