@@ -147,9 +147,11 @@ export const issuesOf = (issue: SchemaIssue.Issue, most = Number.POSITIVE_INFINI
   const collect = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): void => {
     switch (issue._tag) {
       case "Pointer":
-        return collect(issue.issue, [...path, ...issue.path])
+        collect(issue.issue, [...path, ...issue.path])
+        return
       case "Encoding":
-        return collect(issue.issue, path)
+        collect(issue.issue, path)
+        return
       case "Filter": {
         const message = checkOf(issue)
         if (message === undefined) collect(issue.issue, path)
@@ -158,7 +160,8 @@ export const issuesOf = (issue: SchemaIssue.Issue, most = Number.POSITIVE_INFINI
       }
       case "Composite": {
         const [first] = issue.issues
-        return each(first._tag === "Filter" ? [first] : issue.issues, path)
+        each(first._tag === "Filter" ? [first] : issue.issues, path)
+        return
       }
       case "AnyOf": {
         const { annotations } = issue.ast

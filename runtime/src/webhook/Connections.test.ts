@@ -125,6 +125,41 @@ describe("the webhook server", () => {
     })
   }
 
+  const sizes: ReadonlyArray<readonly [string, number, number]> = [
+    ["60 kB", 60_000, 1],
+    ["30 kB", 30_000, 2],
+    ["100 kB", 100_000, 1]
+  ]
+  for (const [name, bytes, most] of sizes) {
+    test(`answers ${most} of many reviews of ${name} in a turn of the event loop`, async () => {
+      const turns = new Map<number, number>()
+      let turn = 0
+      let isOver = false
+      const next = (): void => {
+        turn++
+        if (!isOver) setImmediate(next)
+      }
+      const server = await serve(() => {
+        turns.set(turn, (turns.get(turn) ?? 0) + 1)
+        return Effect.succeed(answered)
+      })
+      const body = JSON.stringify("x".repeat(bytes - 2))
+      const clients = await Promise.all(Array.from({ length: 12 }, () => client(server.port)))
+      next()
+      for (const { socket } of clients) {
+        socket.write(
+          `POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n${body}`
+        )
+      }
+      await until(() => clients.every(({ state }) => answers(state.text) === 1))
+      isOver = true
+      expect(Math.max(...turns.values())).toBeWithin(1, most + 1)
+      expect([...turns.values()].reduce((sum, each) => sum + each, 0)).toBe(12)
+      for (const { socket } of clients) socket.destroy()
+      await server.shutDown()
+    })
+  }
+
   test("answers large bodies side by side while their checks wait", async () => {
     const server = await serve(() => Effect.delay(Effect.succeed(answered), "1 second"))
     const body = JSON.stringify("x".repeat(200 * 1024))

@@ -26,6 +26,7 @@ import * as Integers from "./Integers.ts"
 import * as Listener from "./Listener.ts"
 import * as OneByOne from "./OneByOne.ts"
 import * as OpenConnections from "./OpenConnections.ts"
+import * as Pace from "./Pace.ts"
 import * as Reply from "./Reply.ts"
 import * as Series from "./Series.ts"
 import * as Uploads from "./Uploads.ts"
@@ -38,10 +39,10 @@ import * as Uploads from "./Uploads.ts"
  */
 export const mostBytes = 7 * 1024 * 1024
 
-/** Larger bodies wait for their turn of the event loop, so that many at once do not block it. In bytes. */
-const largeBytes = 16 * 1024
-
-/** The large bodies of concurrent answers, in KiB: as a parsed value, a body needs many times its memory. */
+/**
+ * The bodies of concurrent answers, in KiB: as a parsed value, a body needs many times its memory. The small ones have as much again, so
+ * that large ones do not hinder them.
+ */
 const mostAnswered = 16 * 1024
 
 /** The least time between two warnings about rejected clients, in ms. */
@@ -124,7 +125,12 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     const series = new Map([...routes].map(([path, { type }]) => [path, Series.of(registry, path, type)]))
     const connections = OpenConnections.make(clock)
     const uploads = Uploads.make(clock)
-    const parsedBodies = yield* Semaphore.make(mostAnswered)
+    const small = yield* Semaphore.make(mostAnswered)
+    const large = yield* Semaphore.make(mostAnswered)
+    const pace = Pace.make(clock, {
+      immediate: (next) => void setImmediate(next),
+      later: (millis, next) => void run(Effect.delay(Effect.sync(next), millis))
+    })
     const rejections = registry.counter(WebhookMetric.rejectedConnections, {})
     /** Why the clients of connections are not API servers. */
     const refusals = new WeakMap<Duplex, string>()
@@ -192,13 +198,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
           ? Effect.fail(Reply.badRequest("invalid request body (nested too deeply)"))
           : Effect.fail(new Reply.Rejected({ status: 413, message: `too many values in the body (at most ${most})` }))
       })
-      const each = (body.length > largeBytes ? Effect.andThen(Effect.yieldNow, checked) : checked).pipe(
+      const each = checked.pipe(
         Effect.andThen(parsed),
         Effect.flatMap((review) => route.endpoint(review, call)),
         Effect.map((reply) => ({ ...reply, text: json.stringify(reply.body) }))
       )
-      const weight = body.length > Uploads.smallBytes ? Math.ceil(body.length / 1024) : 0
-      const replied = weight > 0 ? parsedBodies.withPermits(weight)(each) : each
+      const bodies = body.length > Uploads.smallBytes ? large : small
+      const replied = Effect.andThen(
+        pace.turn(body.length, call.client.address),
+        bodies.withPermits(Math.ceil(body.length / 1024))(each)
+      )
       const traced =
         call.root === undefined ? replied : Effect.withParentSpan(replied, call.root, { captureStackTrace: false })
       return traced.pipe(
