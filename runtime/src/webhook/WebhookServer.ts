@@ -92,10 +92,20 @@ const problemOf = ({
   return Number(headers["content-length"] ?? 0) > mostBytes ? tooLarge : undefined
 }
 
-/** The root span of a request: a child of the span in its `traceparent`. */
-const rootOf = (method: string, path: string, { traceparent }: IncomingMessage["headers"], startTime: bigint) => {
+/**
+ * The root span of a request: a child of the span in its `traceparent`. Only a verified client decides whether to sample the requests of
+ * the check.
+ */
+const rootOf = (
+  method: string,
+  path: string,
+  { traceparent }: IncomingMessage["headers"],
+  { isVerified }: Call.Call["client"],
+  startTime: bigint
+) => {
   const parent = TraceParent.parse(typeof traceparent === "string" ? traceparent : undefined)
-  return Recording.root(SpanName.webhook(method, path), { parent, startTime, kind: "server", sampled: parent?.sampled })
+  const sampled = isVerified ? parent?.sampled : undefined
+  return Recording.root(SpanName.webhook(method, path), { parent, startTime, kind: "server", sampled })
 }
 
 /** The exit of a request's span. A denial is not a failure, and neither is a client error, by OpenTelemetry's conventions. */
@@ -163,10 +173,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
 
     const begin = ({ headers, method = "", socket }: IncomingMessage, path: string): Call.Call => {
       const startedAt = clock.currentTimeMillisUnsafe()
+      const client = {
+        address: socket.remoteAddress ?? "",
+        isVerified: clients !== undefined && !refusals.has(socket)
+      }
       return {
         method,
         path,
-        client: { address: socket.remoteAddress ?? "", isVerified: clients !== undefined && !refusals.has(socket) },
+        client,
         startedAt,
         finishedAt: startedAt,
         admission: undefined,
@@ -174,7 +188,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
         status: undefined,
         problem: undefined,
         panicked: false,
-        root: isTraced ? rootOf(method, path, headers, clock.currentTimeNanosUnsafe()) : undefined
+        root: isTraced ? rootOf(method, path, headers, client, clock.currentTimeNanosUnsafe()) : undefined
       }
     }
     const finish = (call: Call.Call, startedAt: number): void => {
