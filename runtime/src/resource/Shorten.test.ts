@@ -23,7 +23,7 @@ const kindOf = (spec: Schema.ConstraintCodec<unknown, unknown>) =>
 const objectOf = (spec: unknown) => ({
   apiVersion: "example.com/v1",
   kind: "Box",
-  metadata: { name: "a", namespace: "b", uid: "c", resourceVersion: "1" },
+  metadata: { name: "a", namespace: "b", uid: "c", resourceVersion: "1", creationTimestamp: "2026-11-20T09:00:00Z" },
   spec
 })
 
@@ -65,7 +65,7 @@ describe("few members are decoded of", () => {
       const expected = wholeOf(spec, value)
       decoded = 0
       const result = kindOf(spec).decode(objectOf(value))
-      expect(Result.isFailure(result) && result.failure.issues.map(({ message }) => message)).toEqual(expected)
+      expect(Result.isFailure(result) ? result.failure.issues.map(({ message }) => message) : []).toEqual(expected)
       expect(expected).not.toBeEmpty()
       expect(decoded).toBeLessThan(700)
     })
