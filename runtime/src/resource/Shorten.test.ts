@@ -65,7 +65,8 @@ describe("few members are decoded of", () => {
       const expected = wholeOf(spec, value)
       decoded = 0
       const result = kindOf(spec).decode(objectOf(value))
-      expect(Result.isFailure(result) ? result.failure.issues.map(({ message }) => message) : []).toEqual(expected)
+      const messages = Result.isFailure(result) ? result.failure.issues.map(({ message }) => message) : []
+      expect<ReadonlyArray<string>>(messages).toEqual(expected)
       expect(expected).not.toBeEmpty()
       expect(decoded).toBeLessThan(700)
     })
