@@ -121,6 +121,7 @@ describe("while all places are taken,", () => {
     ["a tiny one", 577, Uploads.mostWaiting],
     ["a small one", Uploads.smallBytes, Uploads.mostWaiting],
     ["a large one", 2 ** 20, Math.floor(Uploads.mostWaitingBytes / (2 ** 20 + Uploads.requestBytes))],
+    ["one whose body alone has the bytes of all", Uploads.mostWaitingBytes, 0],
     ["one of unknown length", undefined, 0]
   ]
   for (const [name, bytes, most] of cases) {
