@@ -138,6 +138,9 @@ describe("The trace of a request to a webhook is", () => {
       flags === undefined ? undefined : TraceParent.parse(`00-${"a".repeat(32)}-${"b".repeat(16)}-${flags}`)
     return call({ root: Recording.root("POST /validate", { startTime: 0n, parent }), admission: admission(), ...over })
   }
+  /** The same from a client without a certificate. */
+  const stranger = (over: Partial<Call>, flags: string): Call =>
+    asked({ client: { address: "10.0.0.2", isVerified: false }, ...over }, flags)
   const withRequest = (method: string, changed: boolean | undefined): Call => {
     const one = asked()
     const span = one.root?.recording.span(`${method} /x`, Option.some(one.root), 0n, "client")
@@ -181,7 +184,10 @@ describe("The trace of a request to a webhook is", () => {
     ["exported if the API server samples it", asked({}, "01"), "parent"],
     ["exported for this reason also with a denial", asked(denied, "01"), "parent"],
     ["quiet if the API server does not sample it", asked({}, "00"), "quiet", "sampled"],
-    ["quiet then also with a denial", asked(denied, "00"), "quiet", "denied"]
+    ["quiet then also with a denial", asked(denied, "00"), "quiet", "denied"],
+    ["quiet if a stranger claims that it is sampled", stranger({}, "01"), "quiet", "sampled"],
+    ["exported with a denial for a stranger too", stranger(denied, "01"), "denied"],
+    ["exported with a denial, whatever a stranger claims", stranger(denied, "00"), "denied"]
   ]
   for (const [name, request, decision, alwaysOn = decision] of cases) {
     test(name, () => {
@@ -189,4 +195,18 @@ describe("The trace of a request to a webhook is", () => {
       expect(Tail.ofCall({ ratio: 1, parentBased: false })(request)).toBe(alwaysOn)
     })
   }
+
+  test("exported with the share for a stranger too, whatever ID it chooses", () => {
+    const low = TraceParent.parse(`00-${"1".repeat(18)}${"0".repeat(14)}-${"b".repeat(16)}-01`)
+    const decisions = (isVerified: boolean) => {
+      const all = Array.from({ length: 200 }, () => {
+        const root = Recording.root("POST /validate", { startTime: 0n, parent: low })
+        const client = { address: "10.0.0.2", isVerified }
+        return Tail.ofCall({ ratio: 0.5, parentBased: false })(call({ root, client, admission: admission() }))
+      })
+      return new Set(all)
+    }
+    expect(decisions(false)).toEqual(new Set<Tail.Decision>(["sampled", "quiet"]))
+    expect(decisions(true)).toEqual(new Set<Tail.Decision>(["parent"]))
+  })
 })

@@ -1,6 +1,7 @@
 /**
  * Decides at the end of a trace whether to export it: if the reconcile changed something, failed, was slow, or was the first for a
- * generation. It exports at most a share of all other traces. For a request to a webhook, the caller decides if it has a trace.
+ * generation. It exports at most a share of all other traces. For a request to a webhook, the caller decides if it has a trace, and a
+ * client certificate.
  */
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 import * as Bounded from "@homeostat/runtime/resource/Bounded"
@@ -11,7 +12,7 @@ import * as Option from "effect/Option"
 
 /**
  * The first reason that applies:
- * - `parent`: the API server sampled the trace of which a request to a webhook is a part
+ * - `parent`: the API server, with a client certificate, sampled the trace of which a request to a webhook is a part
  * - `wrote`: the reconcile or the webhook changed an object, or may have
  * - `failed`: it failed or was interrupted
  * - `denied`: the webhook denied the request
@@ -82,16 +83,18 @@ const hasFailed = ({ conversion, panicked, status }: Call): boolean =>
 export const ofCall =
   ({ parentBased, ratio }: { readonly ratio: number; readonly parentBased: boolean }) =>
   (call: Call): Decision => {
-    const { admission, finishedAt, root, startedAt } = call
+    const { admission, client, finishedAt, root, startedAt } = call
     if (root === undefined) return "quiet"
-    const parent = Option.getOrUndefined(root.parent)
+    // Any pod can send a request with a sampled parent, and with an ID that is in the share.
+    const claimed = Option.getOrUndefined(root.parent)
+    const parent = client.isVerified ? claimed : undefined
     if (parent?.sampled === true) return "parent"
     if (parent !== undefined && parentBased) return "quiet"
     if ((admission?.answer?.patch.length ?? 0) > 0 || hasWritten(call)) return "wrote"
     if (hasFailed(call)) return "failed"
     if (admission?.answer?.denial !== undefined) return "denied"
     if (finishedAt - startedAt >= slowMillis) return "slow"
-    return isSampled(root.traceId, ratio) ? "sampled" : "quiet"
+    return isSampled(parent === claimed ? root.traceId : root.spanId, ratio) ? "sampled" : "quiet"
   }
 
 /** Decides for the attempts of one process, in the order of their ends. */

@@ -29,6 +29,7 @@ import * as KeepUnknown from "./KeepUnknown.ts"
 import { type DesiredMeta, type KubernetesObject, keyOf, keyString } from "./KubernetesObject.ts"
 import * as Resource from "./Resource.ts"
 import * as SchemaCompiler from "./SchemaCompiler.ts"
+import * as Shorten from "./Shorten.ts"
 import { finished, type StructuralSchema } from "./StructuralSchema.ts"
 import * as Text from "./Text.ts"
 
@@ -389,21 +390,31 @@ const mostIssues = 20
 const longestIssue = 500
 
 const issuesOf = (issue: SchemaIssue.Issue): Resource.InvalidObject["issues"] =>
-  Issues.issuesOf(issue)
-    .slice(0, mostIssues)
-    .map(({ path, message }) => ({ field: fieldOf(path), message: Text.clip(message, longestIssue) }))
+  Issues.issuesOf(issue, mostIssues).map(({ path, message }) => ({
+    field: fieldOf(path),
+    message: Text.clip(message, longestIssue)
+  }))
 
 const decoder = <Spec, SpecEncoded, Status>(kind: string, spec: Schema.ConstraintCodec<Spec, SpecEncoded>) => {
   type Decoded = Result.Result<CustomObject<Spec, Status>, Resource.InvalidObject>
   let decodeSpec:
     | ReturnType<typeof SchemaParser.decodeUnknownResult<Schema.ConstraintCodec<Spec, SpecEncoded>>>
     | undefined
+  let shorten: Shorten.Shorten | undefined
   const decode = (wire: KubernetesObject & { readonly spec?: unknown }): Decoded => {
     const invalid = (issues: Resource.InvalidObject["issues"]) =>
       new Resource.InvalidObject({ kind, key: keyString(keyOf(wire)), issues })
     // Compiled for the first object, because a start does not decode objects.
-    decodeSpec ??= SchemaParser.decodeUnknownResult(KeepUnknown.of(spec))
+    if (decodeSpec === undefined) {
+      decodeSpec = SchemaParser.decodeUnknownResult(KeepUnknown.of(spec))
+      shorten = Shorten.of(spec.ast)
+    }
     if (wire.spec === undefined) return Result.fail(invalid([{ field: "spec", message: "is missing" }]))
+    const short = shorten === undefined ? wire.spec : shorten(wire.spec)
+    if (short !== wire.spec) {
+      const refused = decodeSpec(short, Issues.detailed)
+      if (Result.isFailure(refused)) return Result.fail(invalid(issuesOf(refused.failure)))
+    }
     const decoded = decodeSpec(wire.spec)
     // Only the spec is checked here; the CRD has validated the rest.
     if (Result.isSuccess(decoded)) return Result.succeed({ ...wire, spec: decoded.success })

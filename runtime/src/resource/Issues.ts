@@ -131,31 +131,51 @@ const untried = (issue: SchemaIssue.AnyOf): ReadonlyArray<string> => {
   return (values.length === 0 ? members : values).map((member) => unlike(baseOf(AST.toEncoded(member)), issue))
 }
 
-/** The issues in the order of the fields. A value with several failed checks has only the first of them. */
-export const issuesOf = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey> = []): ReadonlyArray<Invalid> => {
-  switch (issue._tag) {
-    case "Pointer":
-      return issuesOf(issue.issue, [...path, ...issue.path])
-    case "Encoding":
-      return issuesOf(issue.issue, path)
-    case "Filter": {
-      const message = checkOf(issue)
-      return message === undefined ? issuesOf(issue.issue, path) : [{ path, message }]
+/**
+ * The issues in the order of the fields. A value with several failed checks has only the first of them.
+ *
+ * @param most the issues to return; further ones cost nothing
+ */
+export const issuesOf = (issue: SchemaIssue.Issue, most = Number.POSITIVE_INFINITY): ReadonlyArray<Invalid> => {
+  const found: Array<Invalid> = []
+  const each = (issues: ReadonlyArray<SchemaIssue.Issue>, path: ReadonlyArray<PropertyKey>): void => {
+    for (const one of issues) {
+      if (found.length >= most) return
+      collect(one, path)
     }
-    case "Composite": {
-      const [first] = issue.issues
-      return (first._tag === "Filter" ? [first] : issue.issues).flatMap((each) => issuesOf(each, path))
-    }
-    case "AnyOf": {
-      const { annotations } = issue.ast
-      const expected = textOf(annotations, "expected")
-      const message = textOf(annotations, "message") ?? (expected === undefined ? undefined : unlike(expected, issue))
-      if (message !== undefined) return [{ path, message }]
-      return issue.issues.length > 0
-        ? issue.issues.flatMap((each) => issuesOf(each, path))
-        : untried(issue).map((message) => ({ path, message }))
-    }
-    default:
-      return [{ path, message: messageOf(issue) }]
   }
+  const collect = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): void => {
+    switch (issue._tag) {
+      case "Pointer":
+        collect(issue.issue, [...path, ...issue.path])
+        return
+      case "Encoding":
+        collect(issue.issue, path)
+        return
+      case "Filter": {
+        const message = checkOf(issue)
+        if (message === undefined) collect(issue.issue, path)
+        else found.push({ path, message })
+        return
+      }
+      case "Composite": {
+        const [first] = issue.issues
+        each(first._tag === "Filter" ? [first] : issue.issues, path)
+        return
+      }
+      case "AnyOf": {
+        const { annotations } = issue.ast
+        const expected = textOf(annotations, "expected")
+        const message = textOf(annotations, "message") ?? (expected === undefined ? undefined : unlike(expected, issue))
+        if (message !== undefined) found.push({ path, message })
+        else if (issue.issues.length > 0) each(issue.issues, path)
+        else for (const message of untried(issue)) found.push({ path, message })
+        return
+      }
+      default:
+        found.push({ path, message: messageOf(issue) })
+    }
+  }
+  collect(issue, [])
+  return found.slice(0, most)
 }

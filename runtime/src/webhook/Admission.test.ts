@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as Admission from "./Admission.ts"
+import * as AdmissionReview from "./AdmissionReview.ts"
 
 test("two webhooks of a kind for the same writes are an error", () => {
   const checks = Admission.validate(BuiltIn.ConfigMap, { write: () => [], delete: () => [] })
@@ -80,4 +81,22 @@ test("a default denies an object whose large integers it would round", () => {
     ],
     patch: []
   })
+})
+
+test("a denial reads only the members of a list that it shows", async () => {
+  let read = 0
+  const member = { toJSON: () => `m${++read}` }
+  const list = Array.from({ length: 20_000 }, () => member)
+  const checks = Admission.validate(BuiltIn.ConfigMap, {
+    write: () => [Admission.invalid("data", list, "must be short")]
+  })
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "one" } }
+  const body = {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid: "7", operation: "CREATE", object }
+  }
+  const reply = await Effect.runPromise(AdmissionReview.endpoint(BuiltIn.ConfigMap, checks.hooks)(body))
+  expect(reply.body).toMatchObject({ response: { status: { message: expect.stringContaining('["m') } } })
+  expect(read).toBeLessThan(1000)
 })

@@ -68,14 +68,19 @@ const first = (findings: ReadonlyArray<Admission.Finding>): ReadonlyArray<Admiss
 const isSecretValue = (resource: Resource.Any, field: string): boolean =>
   isSecret(resource) && /^(data|stringData)\b/.test(field)
 
+/** The longest value in the text of an error, in characters. */
+const longestValue = 200
+
 /** A value in the text of an error, as the API server writes it. */
 const shown = (resource: Resource.Any, field: string, value: unknown): string => {
   if (value === undefined || value === null) return "null"
   if (isSecretValue(resource, field)) return JSON.stringify(Secrecy.hidden)
   // The name of the field may mark its value as a secret.
   const name = field.split(/[.[\]]+/).findLast((step) => step !== "") ?? ""
-  const redacted = Secrecy.redacted({ [name]: value })
-  return Text.clip(JSON.stringify(Object.values({ ...(redacted as object) })[0] ?? value), 200)
+  // The search for secrets reads all members of a list, and the text shows only the first.
+  const seen: unknown = Array.isArray(value) ? value.slice(0, longestValue) : value
+  const redacted = Secrecy.redacted({ [name]: seen })
+  return Text.clip(JSON.stringify(Object.values({ ...(redacted as object) })[0] ?? seen), longestValue)
 }
 
 /** The message of an error without its field. */

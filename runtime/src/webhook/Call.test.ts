@@ -15,7 +15,10 @@ import type * as Recording from "../telemetry/Recording.ts"
 import * as Tracing from "../telemetry/Tracing.ts"
 import * as Admission from "./Admission.ts"
 import * as AdmissionReview from "./AdmissionReview.ts"
+import * as Authority from "./Authority.ts"
 import * as Call from "./Call.ts"
+import type * as CertificateSource from "./CertificateSource.ts"
+import * as ClientCertificate from "./ClientCertificate.fixture.ts"
 import * as ConversionReview from "./ConversionReview.ts"
 import * as WebhookServer from "./WebhookServer.ts"
 
@@ -62,15 +65,22 @@ const routes = new Map<string, WebhookServer.Route>([
 ])
 
 const pair = SelfSigned.make(["localhost", "127.0.0.1"], Date.now())
+const ca = Authority.makeAuthority(Date.now())
 const certificates = { first: pair, after: () => Effect.never }
 const scope = Effect.runSync(Scope.make())
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 /** A server, and the records of its requests so far. */
-const serve = async (settings: Tracing.Settings | undefined) => {
+const serve = async (settings: Tracing.Settings | undefined, client?: CertificateSource.Pair) => {
   const calls: Array<Call.Call> = []
   const { port } = await Effect.runPromise(
-    WebhookServer.make({ hostname: "127.0.0.1", port: 0, certificates, routes }).pipe(
+    WebhookServer.make({
+      hostname: "127.0.0.1",
+      port: 0,
+      certificates,
+      routes,
+      ...(client !== undefined && { clients: { cas: ca.certificate, after: () => Effect.never, name: undefined } })
+    }).pipe(
       Call.observedBy((call) => void calls.push(call)),
       Effect.provideService(Tracing.Tracing, settings),
       Scope.provide(scope),
@@ -88,7 +98,7 @@ const serve = async (settings: Tracing.Settings | undefined) => {
       method: "POST",
       body,
       headers: { "content-type": "application/json", ...headers },
-      tls: { ca: pair.certificate }
+      tls: { ca: pair.certificate, ...(client !== undefined && { cert: client.certificate, key: client.key }) }
     })
     await response.text()
     return next()
@@ -96,7 +106,9 @@ const serve = async (settings: Tracing.Settings | undefined) => {
   return { port, post, next, calls }
 }
 
-const traced = await serve({ propagation: "link", annotation: Tracing.annotation })
+const tracing: Tracing.Settings = { propagation: "link", annotation: Tracing.annotation }
+const traced = await serve(tracing)
+const verified = await serve(tracing, ClientCertificate.of(ca, Date.now()))
 const untraced = await serve(undefined)
 
 const review = (data: object, request: object = {}): string =>
@@ -365,12 +377,20 @@ describe("The trace of a request", () => {
     expect(sent).toMatchObject([{ traceparent: `00-${traceId}-${get?.spanId}-01` }])
   })
 
-  test("passes on that the parent is not sampled", async () => {
-    sent.length = 0
-    const root = rootOf(await traced.post("/validate", review({ how: "look" }), parentOf("00")))
-    expect(root.sampled).toBe(false)
-    expect(sent[0]?.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`))
-  })
+  const flags: ReadonlyArray<readonly [string, typeof traced, string, boolean]> = [
+    ["a sampled parent of a client with a certificate", verified, "01", true],
+    ["a parent that is not sampled of a client with a certificate", verified, "00", false],
+    ["a sampled parent of a stranger", traced, "01", true],
+    ["a parent that is not sampled of a stranger, whose flag decides nothing", traced, "00", true]
+  ]
+  for (const [name, server, flag, expected] of flags) {
+    test(`passes on its flag with ${name}`, async () => {
+      sent.length = 0
+      const root = rootOf(await server.post("/validate", review({ how: "look" }), parentOf(flag)))
+      expect(root.sampled).toBe(expected)
+      expect(sent[0]?.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-0${expected ? 1 : 0}$`))
+    })
+  }
 
   test("fails with a server error or a defect, and not with a denial or a client error", async () => {
     const failureOf = async (body: string) => {

@@ -1,6 +1,5 @@
 /** The clients of the webhooks that a CA allows. */
 import { afterAll, describe, expect, test } from "bun:test"
-import { createPrivateKey, X509Certificate } from "node:crypto"
 import { connect } from "node:tls"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -12,32 +11,15 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import * as Authority from "./Authority.ts"
 import * as Call from "./Call.ts"
 import type { Pair } from "./CertificateSource.ts"
-import * as Der from "./Der.ts"
+import * as ClientCertificate from "./ClientCertificate.fixture.ts"
 import type * as Listener from "./Listener.ts"
 import * as WebhookServer from "./WebhookServer.ts"
 
 const now = Date.now()
 const pair = SelfSigned.make(["127.0.0.1"], now)
+const certificateOf = (authority: Pair, name?: string, to?: number): Pair =>
+  ClientCertificate.of(authority, now, { name, to })
 const [ca, other, next] = [1, 2, 3].map(() => Authority.makeAuthority(now)) as [Pair, Pair, Pair]
-
-/** The key usage: as a TLS client. Only the last byte of the purpose differs from that of a server. */
-const client = Der.serving.map((extension, at) => {
-  const bytes = Buffer.from(extension)
-  if (at === 2) bytes[bytes.length - 1] = 2
-  return bytes
-})
-
-/** A certificate of a client, as an API server presents it. */
-const certificateOf = (authority: Pair, name = "kube-apiserver", to = now + 3_600_000): Pair => {
-  const { privateKey, publicKey } = Der.makeKey()
-  const { subject } = new X509Certificate(authority.certificate)
-  const names = { subject: Der.commonName(name), issuer: Der.commonName(subject.replace(/^CN=/, "")) }
-  const content = { ...names, publicKey, from: now - 7_200_000, to, extensions: client }
-  return {
-    certificate: Der.certificate(content, createPrivateKey(authority.key)),
-    key: Der.keyPem(privateKey)
-  }
-}
 
 /** A server, its metrics, its log and its requests so far. */
 const serve = async (clients: Listener.Clients | undefined, more: ReadonlyArray<string> = []) => {

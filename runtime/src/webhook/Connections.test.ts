@@ -80,6 +80,86 @@ describe("the webhook server", () => {
     await down
   })
 
+  const text = "POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+  const pipelines: ReadonlyArray<readonly [string, string, { readonly started: number; readonly closes: boolean }]> = [
+    ["one request", `${text}content-length: 2\r\n\r\n{}`, { started: 1, closes: false }],
+    ["two requests", `${text}content-length: 2\r\n\r\n{}`.repeat(2), { started: 1, closes: false }],
+    ["three requests", `${text}content-length: 2\r\n\r\n{}`.repeat(3), { started: 1, closes: true }],
+    ["300 requests", `${text}content-length: 2\r\n\r\n{}`.repeat(300), { started: 1, closes: true }],
+    [
+      "300 chunked requests",
+      `${text}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`.repeat(300),
+      { started: 1, closes: true }
+    ],
+    [
+      "300 requests of unknown paths",
+      "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(300),
+      { started: 0, closes: true }
+    ]
+  ]
+  for (const [name, bytes, { closes, started }] of pipelines) {
+    test(`answers ${name} of one connection one after the other`, async () => {
+      let begun = 0
+      let running = 0
+      let most = 0
+      const server = await serve(() =>
+        Effect.gen(function* () {
+          begun++
+          most = Math.max(most, ++running)
+          yield* Effect.sleep("50 millis")
+          running--
+          return answered
+        })
+      )
+      const { socket, state } = await client(server.port)
+      socket.write(bytes)
+      await until(() => (closes ? state.closed : answers(state.text) === bytes.split("POST").length - 1))
+      expect({ most, begun }).toEqual({ most: started, begun: closes ? started : bytes.split("POST").length - 1 })
+      if (!closes) {
+        // The connection still serves.
+        post(socket)
+        await until(() => answers(state.text) === bytes.split("POST").length)
+      }
+      socket.destroy()
+      await server.shutDown()
+    })
+  }
+
+  const sizes: ReadonlyArray<readonly [string, number, number]> = [
+    ["60 kB", 60_000, 1],
+    ["30 kB", 30_000, 2],
+    ["100 kB", 100_000, 1]
+  ]
+  for (const [name, bytes, most] of sizes) {
+    test(`answers ${most} of many reviews of ${name} in a turn of the event loop`, async () => {
+      const turns = new Map<number, number>()
+      let turn = 0
+      let isOver = false
+      const next = (): void => {
+        turn++
+        if (!isOver) setImmediate(next)
+      }
+      const server = await serve(() => {
+        turns.set(turn, (turns.get(turn) ?? 0) + 1)
+        return Effect.succeed(answered)
+      })
+      const body = JSON.stringify("x".repeat(bytes - 2))
+      const clients = await Promise.all(Array.from({ length: 12 }, () => client(server.port)))
+      next()
+      for (const { socket } of clients) {
+        socket.write(
+          `POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n${body}`
+        )
+      }
+      await until(() => clients.every(({ state }) => answers(state.text) === 1))
+      isOver = true
+      expect(Math.max(...turns.values())).toBeWithin(1, most + 1)
+      expect([...turns.values()].reduce((sum, each) => sum + each, 0)).toBe(12)
+      for (const { socket } of clients) socket.destroy()
+      await server.shutDown()
+    })
+  }
+
   test("answers large bodies side by side while their checks wait", async () => {
     const server = await serve(() => Effect.delay(Effect.succeed(answered), "1 second"))
     const body = JSON.stringify("x".repeat(200 * 1024))

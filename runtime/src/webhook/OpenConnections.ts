@@ -1,13 +1,18 @@
 /**
  * The open connections of a port, in their phases: one that is idle gives way to a new one, or ends after some time, or at the shutdown.
+ *
+ * Every pod can open connections, so each address has a limit, and an address with many gives way to one with few.
  */
 import type { Duplex } from "node:stream"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-/** Concurrent connections. Beyond, the one that has been idle for the longest time closes. */
-const mostConnections = 1000
+/** Concurrent connections. Beyond, one of the address with the most closes. */
+export const mostConnections = 1000
+
+/** The connections of one address. An API server opens one for each request that waits for an answer. */
+export const mostPerAddress = 250
 
 /**
  * How long a connection may stay in a phase, in ms: before its first request, with the handshake, while a body arrives, and between requests. The API
@@ -20,6 +25,7 @@ export type Phase = keyof typeof patience
 
 /** A connection in its phase. */
 interface Connection {
+  readonly address: string
   phase: Phase
   /** When the phase began, in ms. */
   since: number
@@ -42,7 +48,7 @@ const quietLooks = 100
 
 /** The open connections of a port. */
 export interface OpenConnections {
-  /** Adds a new connection, or closes it because all others are busy. */
+  /** Adds a new connection, or closes it because its address has too many, and all of them are answered. */
   readonly add: (socket: Duplex) => void
   /** Notes that a connection enters a phase. */
   readonly enter: (socket: Duplex, phase: Phase) => void
@@ -52,16 +58,50 @@ export interface OpenConnections {
   readonly drain: (isQuiet: () => boolean) => Effect.Effect<void>
 }
 
+/** The address of the client; empty after it has gone. */
+const addressOf = (socket: Duplex): string =>
+  "remoteAddress" in socket && typeof socket.remoteAddress === "string" ? socket.remoteAddress : ""
+
 /** No connections. */
 export const make = (clock: Clock.Clock): OpenConnections => {
   const sockets = new Map<Duplex, Connection>()
+  /** The connections of each address. */
+  const lanes = new Map<string, Map<Duplex, Connection>>()
   const isBusy = ({ phase }: Connection): boolean => phase === "receiving" || phase === "working"
-  /** Closes the connection that has been idle for the longest time. False: all are busy. */
-  const evict = (): boolean => {
+  /** Closes the connection that has been in one of these phases for the longest time. False: there is none. */
+  const evict = (lane: ReadonlyMap<Duplex, Connection>, phases: ReadonlyArray<Phase>): boolean => {
     let found: readonly [Duplex, Connection] | undefined
-    for (const each of sockets) if (!isBusy(each[1]) && (found?.[1].since ?? Infinity) > each[1].since) found = each
-    found?.[0].destroy()
-    return found !== undefined
+    for (const each of lane) {
+      if (phases.includes(each[1].phase) && (found?.[1].since ?? Infinity) > each[1].since) found = each
+    }
+    if (found === undefined) return false
+    remove(found[0])
+    found[0].destroy()
+    return true
+  }
+  const remove = (socket: Duplex): void => {
+    const connection = sockets.get(socket)
+    if (connection === undefined) return
+    sockets.delete(socket)
+    const { address } = connection
+    const lane = lanes.get(address)
+    lane?.delete(socket)
+    if (lane?.size === 0) lanes.delete(address)
+  }
+  const crowded = (): ReadonlyMap<Duplex, Connection> => {
+    let found: ReadonlyMap<Duplex, Connection> = new Map()
+    for (const lane of lanes.values()) if (lane.size > found.size) found = lane
+    return found
+  }
+  const evictWaiting = (lane: ReadonlyMap<Duplex, Connection>): boolean =>
+    evict(lane, ["new", "idle"]) || evict(lane, ["receiving"])
+  /** Whether there is a place for a further connection of this address. Closes another one if need be. */
+  const makesRoom = (address: string): boolean => {
+    const own = lanes.get(address)
+    if ((own?.size ?? 0) >= mostPerAddress) return own !== undefined && evictWaiting(own)
+    if (sockets.size < mostConnections) return true
+    const most = crowded()
+    return evictWaiting(most) || (most !== own && evict(most, ["working"]))
   }
   const close = Effect.sync(() => {
     const now = clock.currentTimeMillisUnsafe()
@@ -69,12 +109,16 @@ export const make = (clock: Clock.Clock): OpenConnections => {
   })
   return {
     add: (socket) => {
-      if (sockets.size >= mostConnections && !evict()) {
+      const address = addressOf(socket)
+      if (!makesRoom(address)) {
         socket.destroy()
         return
       }
-      sockets.set(socket, { phase: "new", since: clock.currentTimeMillisUnsafe(), seen: 0 })
-      socket.on("close", () => sockets.delete(socket))
+      const connection: Connection = { address, phase: "new", since: clock.currentTimeMillisUnsafe(), seen: 0 }
+      sockets.set(socket, connection)
+      const lane = lanes.get(address) ?? new Map<Duplex, Connection>()
+      lanes.set(address, lane.set(socket, connection))
+      socket.on("close", () => remove(socket))
     },
     enter: (socket, phase) => {
       const connection = sockets.get(socket)

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { Clock, Effect } from "effect"
 import * as Uploads from "./Uploads.ts"
 
@@ -12,7 +12,7 @@ const make = () => {
     uploads,
     /** The steps since the last call. */
     steps: () => diary.splice(0),
-    add: (name: string, bytes = 0) => {
+    add: (name: string, bytes: number | undefined = 0) => {
       const upload = uploads.add(
         bytes,
         5000,
@@ -54,8 +54,9 @@ test("a large body waits for memory, and a small one does not", () => {
 test("a large body is refused while many wait", () => {
   const { add } = make()
   add("holder", Uploads.smallBytes + Uploads.mostLargeBytes)
-  add("one", Uploads.mostWaitingBytes / 2)
-  add("two", Uploads.mostWaitingBytes / 2)
+  const half = Uploads.mostWaitingBytes / 2 - Uploads.requestBytes
+  add("one", half)
+  add("two", half)
   expect(() => add("three", Uploads.smallBytes + 1)).toThrow("too many wait")
   add("small", Uploads.smallBytes)
 })
@@ -112,4 +113,35 @@ test("a request beyond the most concurrent ones waits", () => {
   uploads.remove(gone)
   for (const each of all.slice(0, 1)) uploads.remove(each)
   expect(steps()).toEqual(["read last"])
+})
+
+describe("while all places are taken,", () => {
+  const cases: ReadonlyArray<readonly [string, number | undefined, number]> = [
+    ["a request without a body", 0, Uploads.mostWaiting],
+    ["a tiny one", 577, Uploads.mostWaiting],
+    ["a small one", Uploads.smallBytes, Uploads.mostWaiting],
+    ["a large one", 2 ** 20, Math.floor(Uploads.mostWaitingBytes / (2 ** 20 + Uploads.requestBytes))],
+    ["one whose body alone has the bytes of all", Uploads.mostWaitingBytes, 0],
+    ["one of unknown length", undefined, 0]
+  ]
+  for (const [name, bytes, most] of cases) {
+    test(`${name} waits up to a limit, which removals lift`, () => {
+      const { uploads } = make()
+      const add = (length: number | undefined) =>
+        uploads.add(
+          length,
+          5000,
+          () => {},
+          () => {}
+        )
+      for (let at = 0; at < Uploads.mostRequests; at++) expect(add(0)?.isReading).toBe(true)
+      const waiting = Array.from({ length: most }, () => add(bytes))
+      expect(waiting.every((each) => each?.isReading === false)).toBe(true)
+      expect(add(bytes)).toBeUndefined()
+      expect(uploads.size()).toBe(Uploads.mostRequests + most)
+      for (const each of waiting) if (each !== undefined) uploads.remove(each)
+      expect([uploads.size(), uploads.isWaiting()]).toEqual([Uploads.mostRequests, false])
+      expect(add(bytes) === undefined).toBe(most === 0)
+    })
+  }
 })

@@ -13,8 +13,14 @@ export const smallBytes = 64 * 1024
 /** The limit for the other parts of all bodies together, in bytes. */
 export const mostLargeBytes = 16 * 1024 * 1024
 
-/** The limit for the bodies that wait, in bytes, because Bun reads them already. */
+/** The limit for the requests that wait, in bytes, because Bun reads their bodies already. */
 export const mostWaitingBytes = 48 * 1024 * 1024
+
+/** The requests that may wait. Three API servers make no more at a time than are answered. */
+export const mostWaiting = 200
+
+/** What a request costs beside its body while it waits, in bytes. */
+export const requestBytes = 8 * 1024
 
 /** The time after which an incomplete body may lose its place, in ms. The API server sends a body at once. */
 const slowMillis = 1000
@@ -33,7 +39,6 @@ export interface Upload {
 
 /** A request that waits for memory. */
 interface Waiting {
-  readonly upload: Upload
   readonly bytes: number
   /** The time at which it gives up, in ms since 1970. */
   readonly until: number
@@ -47,11 +52,11 @@ export interface Uploads {
   /** Whether requests wait; then the caller calls `retry` often. */
   readonly isWaiting: () => boolean
   /**
-   * Adds a request with a body of this length, 0 if it is unknown. A request that is not `isReading` waits: `read` is called as soon as
-   * there is memory for it. `abort` is called when the request loses its place, or gets none within the time in ms. Undefined: too many
-   * wait.
+   * Adds a request with a body of this length. A request that is not `isReading` waits: `read` is called as soon as there is memory for
+   * it. `abort` is called when the request loses its place, or gets none within the time in ms. Undefined: too many wait, or it would
+   * wait with a body of unknown length, which nothing could bound.
    */
-  readonly add: (bytes: number, patience: number, read: () => void, abort: () => void) => Upload | undefined
+  readonly add: (bytes: number | undefined, patience: number, read: () => void, abort: () => void) => Upload | undefined
   /** Counts the body of a request, which has this many bytes now. False: there is no memory for it. */
   readonly grow: (upload: Upload, bytes: number) => boolean
   /** Removes a request after its answer. */
@@ -63,11 +68,13 @@ export interface Uploads {
 /** No requests. */
 export const make = (clock: Clock.Clock): Uploads => {
   const uploads = new Set<Upload>()
-  const waiting = new Set<Waiting>()
+  /** In the order of their arrival. */
+  const waiting = new Map<Upload, Waiting>()
   let counted = 0
   let waitingBytes = 0
-  const forget = (each: Waiting): void => {
-    if (waiting.delete(each)) waitingBytes -= each.bytes
+  const forget = (upload: Upload): void => {
+    const each = waiting.get(upload)
+    if (each !== undefined && waiting.delete(upload)) waitingBytes -= each.bytes + requestBytes
   }
   const release = (upload: Upload): void => {
     if (uploads.delete(upload)) counted -= upload.counted
@@ -97,11 +104,11 @@ export const make = (clock: Clock.Clock): Uploads => {
   }
   /** Starts the requests that fit, in their order. */
   const startAll = (): void => {
-    for (const each of waiting) {
-      if (!fits(largeOf(each.bytes))) continue
-      forget(each)
-      start(each.upload, each.bytes)
-      each.read()
+    for (const [upload, { bytes, read }] of waiting) {
+      if (!fits(largeOf(bytes))) continue
+      forget(upload)
+      start(upload, bytes)
+      read()
     }
   }
   return {
@@ -110,11 +117,12 @@ export const make = (clock: Clock.Clock): Uploads => {
     add: (bytes, patience, read, abort) => {
       const now = clock.currentTimeMillisUnsafe()
       const upload = { since: now, counted: 0, isReading: false, isComplete: false, abort }
-      if (fits(largeOf(bytes))) start(upload, bytes)
+      if (fits(largeOf(bytes ?? 0))) start(upload, bytes ?? 0)
       else {
-        if (waitingBytes + bytes > mostWaitingBytes) return undefined
-        waiting.add({ upload, bytes, until: now + patience, read })
-        waitingBytes += bytes
+        if (bytes === undefined || waiting.size >= mostWaiting) return undefined
+        if (waitingBytes + bytes + requestBytes > mostWaitingBytes) return undefined
+        waiting.set(upload, { bytes, until: now + patience, read })
+        waitingBytes += bytes + requestBytes
       }
       return upload
     },
@@ -130,16 +138,16 @@ export const make = (clock: Clock.Clock): Uploads => {
       return true
     },
     remove: (upload) => {
-      for (const each of waiting) if (each.upload === upload) forget(each)
+      forget(upload)
       release(upload)
       startAll()
     },
     retry: () => {
       const now = clock.currentTimeMillisUnsafe()
-      for (const each of waiting) {
-        if (now < each.until) continue
-        forget(each)
-        each.upload.abort()
+      for (const [upload, { until }] of waiting) {
+        if (now < until) continue
+        forget(upload)
+        upload.abort()
       }
       startAll()
       while (waiting.size > 0 && evict()) startAll()

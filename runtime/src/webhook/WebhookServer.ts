@@ -24,7 +24,9 @@ import * as Body from "./Body.ts"
 import * as Call from "./Call.ts"
 import * as Integers from "./Integers.ts"
 import * as Listener from "./Listener.ts"
+import * as OneByOne from "./OneByOne.ts"
 import * as OpenConnections from "./OpenConnections.ts"
+import * as Pace from "./Pace.ts"
 import * as Reply from "./Reply.ts"
 import * as Series from "./Series.ts"
 import * as Uploads from "./Uploads.ts"
@@ -37,10 +39,10 @@ import * as Uploads from "./Uploads.ts"
  */
 export const mostBytes = 7 * 1024 * 1024
 
-/** Larger bodies wait for their turn of the event loop, so that many at once do not block it. In bytes. */
-const largeBytes = 16 * 1024
-
-/** The large bodies of concurrent answers, in KiB: as a parsed value, a body needs many times its memory. */
+/**
+ * The bodies of concurrent answers, in KiB: as a parsed value, a body needs many times its memory. The small ones have as much again, so
+ * that large ones do not hinder them.
+ */
 const mostAnswered = 16 * 1024
 
 /** The least time between two warnings about rejected clients, in ms. */
@@ -90,10 +92,20 @@ const problemOf = ({
   return Number(headers["content-length"] ?? 0) > mostBytes ? tooLarge : undefined
 }
 
-/** The root span of a request: a child of the span in its `traceparent`. */
-const rootOf = (method: string, path: string, { traceparent }: IncomingMessage["headers"], startTime: bigint) => {
+/**
+ * The root span of a request: a child of the span in its `traceparent`. Only a verified client decides whether to sample the requests of
+ * the check.
+ */
+const rootOf = (
+  method: string,
+  path: string,
+  { traceparent }: IncomingMessage["headers"],
+  { isVerified }: Call.Call["client"],
+  startTime: bigint
+) => {
   const parent = TraceParent.parse(typeof traceparent === "string" ? traceparent : undefined)
-  return Recording.root(SpanName.webhook(method, path), { parent, startTime, kind: "server", sampled: parent?.sampled })
+  const sampled = isVerified ? parent?.sampled : undefined
+  return Recording.root(SpanName.webhook(method, path), { parent, startTime, kind: "server", sampled })
 }
 
 /** The exit of a request's span. A denial is not a failure, and neither is a client error, by OpenTelemetry's conventions. */
@@ -123,7 +135,12 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     const series = new Map([...routes].map(([path, { type }]) => [path, Series.of(registry, path, type)]))
     const connections = OpenConnections.make(clock)
     const uploads = Uploads.make(clock)
-    const parsedBodies = yield* Semaphore.make(mostAnswered)
+    const small = yield* Semaphore.make(mostAnswered)
+    const large = yield* Semaphore.make(mostAnswered)
+    const pace = Pace.make(clock, {
+      immediate: (next) => void setImmediate(next),
+      later: (millis, next) => void run(Effect.delay(Effect.sync(next), millis))
+    })
     const rejections = registry.counter(WebhookMetric.rejectedConnections, {})
     /** Why the clients of connections are not API servers. */
     const refusals = new WeakMap<Duplex, string>()
@@ -156,10 +173,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
 
     const begin = ({ headers, method = "", socket }: IncomingMessage, path: string): Call.Call => {
       const startedAt = clock.currentTimeMillisUnsafe()
+      const client = {
+        address: socket.remoteAddress ?? "",
+        isVerified: clients !== undefined && !refusals.has(socket)
+      }
       return {
         method,
         path,
-        client: { address: socket.remoteAddress ?? "", isVerified: clients !== undefined && !refusals.has(socket) },
+        client,
         startedAt,
         finishedAt: startedAt,
         admission: undefined,
@@ -167,7 +188,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
         status: undefined,
         problem: undefined,
         panicked: false,
-        root: isTraced ? rootOf(method, path, headers, clock.currentTimeNanosUnsafe()) : undefined
+        root: isTraced ? rootOf(method, path, headers, client, clock.currentTimeNanosUnsafe()) : undefined
       }
     }
     const finish = (call: Call.Call, startedAt: number): void => {
@@ -191,13 +212,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
           ? Effect.fail(Reply.badRequest("invalid request body (nested too deeply)"))
           : Effect.fail(new Reply.Rejected({ status: 413, message: `too many values in the body (at most ${most})` }))
       })
-      const each = (body.length > largeBytes ? Effect.andThen(Effect.yieldNow, checked) : checked).pipe(
+      const each = checked.pipe(
         Effect.andThen(parsed),
         Effect.flatMap((review) => route.endpoint(review, call)),
         Effect.map((reply) => ({ ...reply, text: json.stringify(reply.body) }))
       )
-      const weight = body.length > Uploads.smallBytes ? Math.ceil(body.length / 1024) : 0
-      const replied = weight > 0 ? parsedBodies.withPermits(weight)(each) : each
+      const bodies = body.length > Uploads.smallBytes ? large : small
+      const replied = Effect.andThen(
+        pace.turn(body.length, call.client.address),
+        bodies.withPermits(Math.ceil(body.length / 1024))(each)
+      )
       const traced =
         call.root === undefined ? replied : Effect.withParentSpan(replied, call.root, { captureStackTrace: false })
       return traced.pipe(
@@ -237,7 +261,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       )
     }
 
-    const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const answerTo = (request: IncomingMessage, response: ServerResponse): void => {
       const [path = "", query = ""] = (request.url ?? "").split("?", 2)
       const route = routes.get(path)
       const meters = series.get(path)
@@ -277,8 +301,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
         return
       }
       const limit = limitOf(query)
-      const announced = Number(request.headers["content-length"] ?? 0)
-      const upload = uploads.add(announced, Duration.toMillis(limit), () => read(), abort)
+      const length = request.headers["content-length"]
+      const announced = Number(length ?? 0)
+      const known = length === undefined && request.headers["transfer-encoding"] !== undefined ? undefined : announced
+      const upload = uploads.add(known, Duration.toMillis(limit), () => read(), abort)
       if (upload === undefined) {
         reject(overloaded.status, overloaded.message)
         finish(call, startedAt)
@@ -353,7 +379,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       })
     }
 
-    const web = createServer(handle)
+    const web = createServer(OneByOne.make(answerTo))
     // The scope closes its parts in the reverse order, so the port closes first.
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
