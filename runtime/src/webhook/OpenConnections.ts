@@ -6,20 +6,29 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-/** Concurrent connections. Beyond, the one that has been idle for the longest time closes. */
-const mostConnections = 1000
-
-/**
- * How long a connection may stay in a phase, in ms: before its first request, with the handshake, while a body arrives, and between requests. The API
- * server closes idle connections earlier.
- */
-const patience = { new: 10_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY } as const
-
 /** The phase of a connection. */
-export type Phase = keyof typeof patience
+export type Phase = "new" | "receiving" | "idle" | "working"
+
+/** The bounds of a port. */
+export interface Limits {
+  /** Concurrent connections. Beyond, one that is idle closes: of the address with the most, the one that has been idle for the longest time. */
+  readonly most: number
+  /** Concurrent connections of an IP address. Further ones close at once. */
+  readonly mostOfAddress: number
+  /** How long a connection may stay in a phase, in ms: before its first request, with the handshake, while a body arrives, and between requests. */
+  readonly patience: { readonly [phase in Phase]: number }
+}
+
+/** The bounds of the webhooks. All API servers may share an address, and they close idle connections earlier. */
+export const webhook: Limits = {
+  most: 1000,
+  mostOfAddress: Number.POSITIVE_INFINITY,
+  patience: { new: 10_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY }
+}
 
 /** A connection in its phase. */
 interface Connection {
+  readonly address: string
   phase: Phase
   /** When the phase began, in ms. */
   since: number
@@ -42,39 +51,66 @@ const quietLooks = 100
 
 /** The open connections of a port. */
 export interface OpenConnections {
-  /** Adds a new connection, or closes it because all others are busy. */
-  readonly add: (socket: Duplex) => void
+  /** Adds a new connection of an IP address, or closes it because its address has too many, or because all others are busy. */
+  readonly add: (socket: Duplex, address: string) => void
   /** Notes that a connection enters a phase. */
   readonly enter: (socket: Duplex, phase: Phase) => void
   /** Closes the connections whose phase takes too long, forever. */
   readonly sweep: Effect.Effect<never>
   /** Closes idle connections until all are closed, or the time is over. `isQuiet`: whether no request runs. */
   readonly drain: (isQuiet: () => boolean) => Effect.Effect<void>
+  /** Closes all connections. */
+  readonly close: Effect.Effect<void>
 }
 
 /** No connections. */
-export const make = (clock: Clock.Clock): OpenConnections => {
+export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limits): OpenConnections => {
   const sockets = new Map<Duplex, Connection>()
+  const counts = new Map<string, number>()
+  const countOf = (address: string): number => counts.get(address) ?? 0
   const isBusy = ({ phase }: Connection): boolean => phase === "receiving" || phase === "working"
-  /** Closes the connection that has been idle for the longest time. False: all are busy. */
-  const evict = (): boolean => {
-    let found: readonly [Duplex, Connection] | undefined
-    for (const each of sockets) if (!isBusy(each[1]) && (found?.[1].since ?? Infinity) > each[1].since) found = each
-    found?.[0].destroy()
-    return found !== undefined
+  const remove = (socket: Duplex): void => {
+    const connection = sockets.get(socket)
+    if (connection === undefined) return
+    sockets.delete(socket)
+    const left = countOf(connection.address) - 1
+    if (left > 0) counts.set(connection.address, left)
+    else counts.delete(connection.address)
   }
-  const close = Effect.sync(() => {
+  /** Closes an idle connection of an address that has `least` connections or more. False: all are busy. */
+  const evict = (least: number): boolean => {
+    let found: Duplex | undefined
+    let count = least
+    let since = Infinity
+    for (const [socket, each] of sockets) {
+      const its = countOf(each.address)
+      if (isBusy(each) || its < count || (its === count && each.since >= since)) continue
+      found = socket
+      count = its
+      since = each.since
+    }
+    if (found === undefined) return false
+    remove(found)
+    found.destroy()
+    return true
+  }
+  const expire = Effect.sync(() => {
     const now = clock.currentTimeMillisUnsafe()
     for (const [socket, { phase, since }] of sockets) if (now - since > patience[phase]) socket.destroy()
   })
+  const close = Effect.sync(() => {
+    for (const socket of sockets.keys()) socket.destroy()
+  })
   return {
-    add: (socket) => {
-      if (sockets.size >= mostConnections && !evict()) {
+    add: (socket, address) => {
+      const count = countOf(address)
+      if (count >= mostOfAddress || (sockets.size >= most && !evict(count))) {
         socket.destroy()
         return
       }
-      sockets.set(socket, { phase: "new", since: clock.currentTimeMillisUnsafe(), seen: 0 })
-      socket.on("close", () => sockets.delete(socket))
+      sockets.set(socket, { address, phase: "new", since: clock.currentTimeMillisUnsafe(), seen: 0 })
+      counts.set(address, countOf(address) + 1)
+      socket.on("close", () => remove(socket))
     },
     enter: (socket, phase) => {
       const connection = sockets.get(socket)
@@ -83,7 +119,7 @@ export const make = (clock: Clock.Clock): OpenConnections => {
       connection.since = clock.currentTimeMillisUnsafe()
       connection.seen = 0
     },
-    sweep: Effect.forever(Effect.delay(close, "5 seconds")),
+    sweep: Effect.forever(Effect.delay(expire, "5 seconds")),
     drain: (isQuiet) =>
       Effect.gen(function* () {
         const look = Effect.sync(() => {
@@ -93,7 +129,8 @@ export const make = (clock: Clock.Clock): OpenConnections => {
           return isQuiet() && sockets.size === 0
         })
         yield* Effect.timeoutOption(Effect.repeat(Effect.delay(look, drainInterval), { until: (done) => done }), grace)
-        for (const socket of sockets.keys()) socket.destroy()
-      })
+        yield* close
+      }),
+    close
   }
 }

@@ -121,7 +121,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     const runtime = FiberSet.makeRuntime<R, void, never>()
     const run = yield* isTraced ? Effect.withTracer(runtime, Recording.tracer) : runtime
     const series = new Map([...routes].map(([path, { type }]) => [path, Series.of(registry, path, type)]))
-    const connections = OpenConnections.make(clock)
+    const connections = OpenConnections.make(clock, OpenConnections.webhook)
     const uploads = Uploads.make(clock)
     const parsedBodies = yield* Semaphore.make(mostAnswered)
     const rejections = registry.counter(WebhookMetric.rejectedConnections, {})
@@ -362,7 +362,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       })
     )
     const port = yield* Listener.make(options, {
-      connected: connections.add,
+      connected: (socket) => connections.add(socket, socket.remoteAddress ?? ""),
       accept: (socket, refusal) => {
         if (refusal !== undefined) refusals.set(socket, refusal)
         web.emit("connection", socket)
