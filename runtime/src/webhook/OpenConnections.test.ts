@@ -8,7 +8,7 @@ import * as OpenConnections from "./OpenConnections.ts"
 type Step = string | readonly [connection: number, phase: OpenConnections.Phase]
 
 /** The connections that are open after the steps, by number, in a port that takes 6 connections, and 4 of an address. */
-const after = async (steps: ReadonlyArray<Step>) => {
+const after = async (steps: ReadonlyArray<Step>, atOnce = false) => {
   let now = 0
   const clock = { ...Effect.runSync(Clock.clockWith(Effect.succeed)), currentTimeMillisUnsafe: () => now }
   const connections = OpenConnections.make(clock, {
@@ -27,7 +27,7 @@ const after = async (steps: ReadonlyArray<Step>) => {
       const socket = sockets[step[0]]
       if (socket !== undefined) connections.enter(socket, step[1])
     }
-    await new Promise(setImmediate)
+    if (!atOnce) await new Promise(setImmediate)
   }
   return sockets.flatMap(({ destroyed }, at) => (destroyed ? [] : [at]))
 }
@@ -66,4 +66,8 @@ describe("a port with places for 6 connections, and 4 of an address", () => {
     ]
   ]
   for (const [what, steps, open] of table) test(what, async () => expect(await after(steps)).toEqual([...open]))
+
+  test("closes as many at once as come at once", async () => {
+    expect(await after(["a", "a", "a", "b", "b", "b", "c", "d", "e"], true)).toEqual([2, 4, 5, 6, 7, 8])
+  })
 })
