@@ -222,7 +222,10 @@ describe("A request", () => {
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       yield* route("metrics", "/a", hello)
-      expect(yield* request(addresses.metrics, "/a", { method: "HEAD" })).toMatchObject({ status: 200, body: "" })
+      const head = yield* request(addresses.metrics, "/a", { method: "HEAD" })
+      expect(head).toMatchObject({ status: 200, body: "" })
+      expect(head.headers.get("content-length")).toBe("6")
+      expect(Date.parse(head.headers.get("date") ?? "")).toBeGreaterThan(Date.now() - 60_000)
       for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
         const refused = yield* request(addresses.metrics, "/a", { method })
         expect(refused).toMatchObject({ status: 405, body: "/a takes GET and HEAD\n" })

@@ -6,7 +6,8 @@
  *
  * Why not `Bun.serve`: it does not show its connections, so it takes as many as the process has files. And it cannot change the
  * certificate of an open port. Why not `node:http`: it reads all requests that a client sends at once. With 500 clients that send 5,000
- * requests each, the process had 10 GB (Bun 1.4.5).
+ * requests each, the process had 10 GB. A request on a new connection costs 140 µs of CPU with its client, and 90 µs with `Bun.serve`
+ * (Bun 1.4.5).
  */
 import { STATUS_CODES } from "node:http"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
@@ -51,9 +52,15 @@ interface Dialog {
 /** A response to a client whose bytes are no request that a route may have. */
 const refusal = (status: number, reason: string): Response => new Response(`${reason}\n`, { status })
 
-/** The bytes of a response. */
-const bytesOf = async ({ body, headers, status }: Response, isHead: boolean, isLast: boolean): Promise<Buffer> => {
+/** The bytes of a response, with the headers that HTTP requires. */
+const bytesOf = async (
+  { body, headers, status }: Response,
+  now: number,
+  isHead: boolean,
+  isLast: boolean
+): Promise<Buffer> => {
   const content = body === null ? Buffer.alloc(0) : Buffer.from(await Bun.readableStreamToArrayBuffer(body))
+  headers.set("date", new Date(now).toUTCString())
   headers.set("content-length", String(content.length))
   if (isLast) headers.set("connection", "close")
   const lines = Array.from(headers, ([name, value]) => `${name}: ${value}\r\n`)
@@ -83,10 +90,11 @@ export const make = (
   answer: Answer
 ): Effect.Effect<number, unknown, Scope.Scope> =>
   Effect.gen(function* () {
-    const connections = OpenConnections.make(yield* Clock.Clock, limits)
+    const clock = yield* Clock.Clock
+    const connections = OpenConnections.make(clock, limits)
     const respond = async (socket: Socket, dialog: Dialog, response: Response, isHead: boolean): Promise<void> => {
       if (response.headers.get("connection") === "close") dialog.isLast = true
-      const bytes = await bytesOf(response, isHead, dialog.isLast)
+      const bytes = await bytesOf(response, clock.currentTimeMillisUnsafe(), isHead, dialog.isLast)
       if (socket.destroyed) return
       await send(socket, bytes)
       connections.enter(socket, "idle")
