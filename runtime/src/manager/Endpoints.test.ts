@@ -1,5 +1,6 @@
 import { describe, expect } from "bun:test"
 import { get } from "node:http"
+import { connect } from "node:net"
 import { networkInterfaces } from "node:os"
 import * as Eventually from "@homeostat/testkit/Eventually"
 import { effect, live } from "@homeostat/testkit/Test"
@@ -8,10 +9,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
 import { capture } from "../controller/World.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Endpoints from "./Endpoints.ts"
+import * as HttpPort from "./HttpPort.ts"
 import * as MetricsPage from "./MetricsPage.ts"
+import * as SelfSigned from "./SelfSigned.ts"
 
 const free = { hostname: "127.0.0.1", port: 0 }
 
@@ -31,6 +35,34 @@ const statusFrom = (localAddress: string, address: string | undefined, path: str
     sent.on("error", (error) => resume(Effect.die(error)))
     return Effect.sync(() => sent.destroy())
   })
+
+/** A connection from a loopback address: the text that it has received, and whether it is closed. */
+const connected = (address: string | undefined, localAddress: string, text: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const [host = "", port] = (address ?? "").split(":")
+      const state = { text: "", closed: false }
+      const socket = connect({ host, port: Number(port), localAddress }, () => void socket.write(text))
+      socket.on("data", (data) => {
+        state.text += data
+      })
+      socket.on("error", () => {})
+      socket.on("close", () => {
+        state.closed = true
+      })
+      return { socket, state }
+    }),
+    ({ socket }) => Effect.sync(() => socket.destroy())
+  )
+
+/** Waits on the real clock. */
+const passes = (holds: () => boolean) =>
+  Effect.promise(async () => {
+    for (let at = 0; at < 500 && !holds(); at++) await Bun.sleep(5)
+    expect(holds()).toBe(true)
+  })
+
+const isOpen = ({ state }: { readonly state: { readonly closed: boolean } }): boolean => !state.closed
 
 const hello = () => Effect.succeed(Endpoints.text(200, "hello"))
 
@@ -190,7 +222,10 @@ describe("A request", () => {
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       yield* route("metrics", "/a", hello)
-      expect(yield* request(addresses.metrics, "/a", { method: "HEAD" })).toMatchObject({ status: 200, body: "" })
+      const head = yield* request(addresses.metrics, "/a", { method: "HEAD" })
+      expect(head).toMatchObject({ status: 200, body: "" })
+      expect(head.headers.get("content-length")).toBe("6")
+      expect(Date.parse(head.headers.get("date") ?? "")).toBeGreaterThan(Date.now() - 60_000)
       for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
         const refused = yield* request(addresses.metrics, "/a", { method })
         expect(refused).toMatchObject({ status: 405, body: "/a takes GET and HEAD\n" })
@@ -213,7 +248,7 @@ describe("A request", () => {
     })
   )
 
-  live("above the limit of its route or address is rejected at once, and other routes still answer", () =>
+  live("above the limit of its route or address is rejected at once, except the first one of another address", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       const open = yield* Deferred.make<void>()
@@ -239,10 +274,16 @@ describe("A request", () => {
       expect(refused.status).toBe(503)
       // Other requests that wait on the connection would cost as much.
       expect(refused.headers.get("connection")).toBe("close")
+      const third = yield* Effect.forkChild(slow("127.0.0.3"))
+      yield* Eventually.eventually(
+        "the first of another address",
+        Effect.sync(() => underWay),
+        (now) => now > Endpoints.mostUnderWay
+      )
       expect(yield* slow("127.0.0.3")).toBe(503)
       expect((yield* request(addresses.metrics, "/quick")).status).toBe(200)
       yield* Deferred.succeed(open, undefined)
-      const answers = yield* Fiber.joinAll([...first, ...second])
+      const answers = yield* Fiber.joinAll([...first, ...second, third])
       expect(new Set(answers)).toEqual(new Set([200]))
       expect(yield* slow("127.0.0.1")).toBe(200)
     })
@@ -270,6 +311,174 @@ describe("A request", () => {
       expect(logs).toEqual(["/a", "/b"].map((path) => `ERROR Answering ${path} failed unexpectedly`))
     }).pipe(Effect.provide(capture(logs)))
   })
+})
+
+describe("A client", () => {
+  const half = "GET /a HTTP/1.1\r\nhost: x\r\nx-a: "
+  const asked = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`
+
+  live("of a port with TLS has a bounded number of connections before the handshake", () =>
+    Effect.gen(function* () {
+      const metricsTls = { first: SelfSigned.make(["127.0.0.1"], Date.now()), after: () => Effect.never }
+      const { addresses } = yield* Endpoints.make({ metrics: free, probes: undefined, metricsTls })
+      const open = connected(addresses.metrics, "127.0.0.1", "")
+      const clients = yield* Effect.replicateEffect(open, HttpPort.mostConnectionsOfAddress + 5)
+      const count = Effect.sync(() => clients.filter(isOpen).length)
+      yield* Eventually.eventually("the limit", count, (now) => now === HttpPort.mostConnectionsOfAddress)
+    })
+  )
+
+  for (const [what, text] of [
+    ["that sends nothing", ""],
+    ["that sends half of its headers", half]
+  ] as const)
+    live(`${what} has a bounded number of connections, and others are answered`, () =>
+      Effect.gen(function* () {
+        const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: free })
+        yield* route("probes", "/a", hello)
+        const open = (from: string) => connected(addresses.probes, from, text)
+        const clients = yield* Effect.replicateEffect(open("127.0.0.1"), HttpPort.mostConnectionsOfAddress + 5)
+        const count = Effect.sync(() => clients.filter(isOpen).length)
+        yield* Eventually.eventually("the limit", count, (now) => now <= HttpPort.mostConnectionsOfAddress)
+        expect(yield* statusFrom("127.0.0.2", addresses.probes, "/a")).toBe(200)
+        expect(yield* count).toBe(HttpPort.mostConnectionsOfAddress)
+      })
+    )
+
+  for (const [what, text, next, handler, seconds] of [
+    ["sends nothing", "", "", hello, 5],
+    ["sends half of its headers", half, "", hello, 5],
+    ["sends no second request", asked("/a"), "", hello, 10],
+    ["sends half of the headers of its second request", asked("/a"), half, hello, 10],
+    ["asks a handler that does not end", asked("/a"), "", () => Effect.never, 10]
+  ] as const)
+    effect(`that ${what} is cut off after more than ${seconds} seconds`, () =>
+      Effect.gen(function* () {
+        const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: free })
+        let begun = false
+        const noted = Effect.sync(() => {
+          begun = true
+        })
+        yield* route("probes", "/a", () => Effect.andThen(noted, handler()))
+        const client = yield* connected(addresses.probes, "127.0.0.1", text)
+        const other = yield* connected(addresses.probes, "127.0.0.1", asked("/b"))
+        yield* passes(() => other.state.text !== "" && (begun || text !== asked("/a")))
+        client.socket.write(next)
+        yield* TestClock.adjust(`${seconds} seconds`)
+        yield* Effect.promise(() => Bun.sleep(20))
+        expect(isOpen(client)).toBe(true)
+        yield* TestClock.adjust("5 seconds")
+        yield* passes(() => client.state.closed)
+      })
+    )
+
+  for (const path of ["/nothing", "/a"])
+    live(`that sends very many requests for ${path} at once gets one answer`, () =>
+      Effect.gen(function* () {
+        const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: free })
+        yield* route("probes", "/a", hello)
+        const { state } = yield* connected(addresses.probes, "127.0.0.1", asked(path).repeat(1000))
+        yield* Eventually.eventually(
+          "the end",
+          Effect.sync(() => state.closed),
+          (closed) => closed
+        )
+        const answers = state.text.split("HTTP/1.1 ").length - 1
+        expect(answers).toBe(1)
+        expect(yield* statusFrom("127.0.0.1", addresses.probes, "/a")).toBe(200)
+      })
+    )
+
+  live("that sends a request before it has an answer gets the one answer, and no more", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: free })
+      yield* route("probes", "/slow", () => Effect.delay(Effect.succeed(Endpoints.text(200, "slow")), "20 millis"))
+      const text = asked("/slow") + asked("/nothing").repeat(1000)
+      const { state } = yield* connected(addresses.probes, "127.0.0.1", text)
+      yield* Eventually.eventually(
+        "the end",
+        Effect.sync(() => state),
+        ({ closed }) => closed
+      )
+      expect(state.text).toStartWith("HTTP/1.1 200 OK\r\n")
+      expect(state.text).toContain("connection: close\r\n")
+      expect(state.text).toEndWith("\r\n\r\nslow\n")
+    })
+  )
+
+  live("that waits for each answer sends many requests on a connection", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: free })
+      yield* route("probes", "/a", hello)
+      const { socket, state } = yield* connected(addresses.probes, "127.0.0.1", "")
+      for (let all = 1; all <= 5; all++) {
+        const [half, rest] = [asked("/a").slice(0, -2), "\r\n"]
+        socket.write(half)
+        yield* Effect.sleep("2 millis")
+        socket.write(rest)
+        const answers = Effect.sync(() => state.text.split("hello").length - 1)
+        yield* Eventually.eventually("the answer", answers, (now) => now === all)
+      }
+      expect(state.closed).toBe(false)
+    })
+  )
+
+  for (const [what, text, expected] of [
+    ["an absolute URL", "GET http://y/a HTTP/1.1\r\nhost: x\r\n\r\n", "200"],
+    ["HTTP/1.0", "GET /a HTTP/1.0\r\n\r\n", "200"],
+    ["a header with any byte", "GET /a HTTP/1.1\r\nhost: x\r\na: \u00ff\u0080\r\n\r\n", "200"],
+    ["the header __proto__", "GET /a HTTP/1.1\r\nhost: x\r\n__proto__: x\r\n\r\n", "200"],
+    ["two slashes", "GET //a HTTP/1.1\r\nhost: x\r\n\r\n", "404"],
+    ["no path", "OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n", "404"],
+    ["TRACE", "TRACE /a HTTP/1.1\r\nhost: x\r\n\r\n", "405"],
+    ["CONNECT", "CONNECT a:80 HTTP/1.1\r\nhost: x\r\n\r\n", "404"],
+    ["a folded header", "GET /a HTTP/1.1\r\nhost: x\r\n b\r\n\r\n", "400"],
+    ["a space before a colon", "GET /a HTTP/1.1\r\nhost : x\r\n\r\n", "400"],
+    ["NUL in a header", "GET /a HTTP/1.1\r\nhost: x\r\na: \0\r\n\r\n", "400"],
+    ["PROPFIND", "PROPFIND /a HTTP/1.1\r\nhost: x\r\n\r\n", "405"],
+    ["an upgrade", "GET /a HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n", "200"],
+    ["no HTTP", "hello\r\n\r\n", "400"]
+  ] as const)
+    live(`that sends ${what} gets ${expected}`, () =>
+      Effect.gen(function* () {
+        const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: free })
+        yield* route("probes", "/a", hello)
+        const { state } = yield* connected(addresses.probes, "127.0.0.1", text)
+        const ended = Effect.sync(() => state)
+        yield* Eventually.eventually("the end", ended, ({ closed, text }) => closed || text !== "")
+        expect(state.text.slice(9, 12)).toBe(expected)
+      })
+    )
+
+  live("that sends a body gets 413, and its connection closes", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: free })
+      yield* route("probes", "/a", hello, ["PUT"])
+      for (const [headers, expected] of [
+        ["content-length: 0", "200"],
+        ["content-length: 1", "413"],
+        ["transfer-encoding: chunked", "413"]
+      ]) {
+        const text = `PUT /a HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n`
+        const { state } = yield* connected(addresses.probes, "127.0.0.1", text)
+        yield* Eventually.eventually(
+          `the answer to ${headers}`,
+          Effect.sync(() => state.text),
+          (got) => got !== ""
+        )
+        expect(state.text.slice(9, 12)).toBe(String(expected))
+        expect(state.text.includes("connection: close")).toBe(expected === "413")
+      }
+    })
+  )
+
+  live("whose headers are too large gets 431", () =>
+    Effect.gen(function* () {
+      const { addresses } = yield* Endpoints.make({ metrics: undefined, probes: free })
+      const large = { headers: { a: "x".repeat(20_000) } }
+      expect((yield* request(addresses.probes, "/a", large)).status).toBe(431)
+    })
+  )
 })
 
 describe("The metrics page", () => {

@@ -2,27 +2,24 @@
  * The HTTP ports of a manager: one for metrics, one for probes. Other modules add the routes.
  *
  * A path without a route gets 404, which lists the routes to callers on this machine. A method that the route does not accept gets
- * 405; the default methods are GET and HEAD. Handlers do not read bodies. After about ten seconds the port cuts off a client that
- * sends its headers slowly, and a slow handler. Each route answers {@link mostUnderWay} requests at the same time, and {@link
- * mostOfAddress} of one IP address. Further requests get 503 at once. So many requests to one route do not fill the memory, and one
- * client does not block the probes of the kubelet.
+ * 405; the default methods are GET and HEAD. A request with a body gets 413. After ten to fifteen seconds the port cuts off a client
+ * that sends its headers slowly, and a slow handler.
  *
- * Why `Bun.serve` and not Effect's HttpServer: probes must be answered as soon as the process runs, and cheaply. `Bun.serve` starts in
- * 0.3 ms, and a request with its client costs 70 µs of CPU. The server of Effect 3 took 2 to 14 ms and 430 µs (Bun 1.4.5, 2000 requests);
- * that of Effect 4 was not measured.
+ * A port has 1000 connections, and {@link HttpPort.mostConnectionsOfAddress} of one IP address. A full port closes an idle connection
+ * of the address with the most for a new one. Each route answers {@link mostUnderWay} requests at the same time, and {@link
+ * mostOfAddress} of one IP address. Further requests get 503 at once, except the first one of an address. All paths without a route
+ * count as one route. So many requests do not fill the memory, and others do not block the probes of the kubelet.
  */
-import type { Server } from "bun"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import { codeOf, reasonOf } from "../resource/ListenError.ts"
-import * as CertificateSource from "../webhook/CertificateSource.ts"
+import { reasonOf } from "../resource/ListenError.ts"
 import * as BindAddress from "./BindAddress.ts"
 import type * as Certificate from "./Certificate.ts"
+import * as HttpPort from "./HttpPort.ts"
 import * as Loopback from "./Loopback.ts"
 
 /** The purpose of a port. */
@@ -90,10 +87,7 @@ export interface Options {
   readonly metricsTls?: Certificate.Source | undefined
 }
 
-/** Seconds until the headers of a request must have arrived, and then its answer. Bun counts in steps of 4. */
-const idleTimeout = 10
-
-/** Concurrent requests of one route. */
+/** Concurrent requests of one route, and in addition the first one of each other IP address. */
 export const mostUnderWay = 200
 
 /** Concurrent requests of one route from one IP address. */
@@ -108,9 +102,20 @@ interface Route {
   readonly byAddress: Map<string, number>
 }
 
-const begin = (route: Route, address: string): void => {
+const routeOf = (handler: Handler, methods: ReadonlyArray<string>): Route => ({
+  handler,
+  methods,
+  underWay: 0,
+  byAddress: new Map()
+})
+
+/** Counts a request. False: there are too many. */
+const begin = (route: Route, address: string): boolean => {
+  const own = route.byAddress.get(address) ?? 0
+  if (own > 0 && (route.underWay >= mostUnderWay || own >= mostOfAddress)) return false
   route.underWay++
-  route.byAddress.set(address, (route.byAddress.get(address) ?? 0) + 1)
+  route.byAddress.set(address, own + 1)
+  return true
 }
 
 const end = (route: Route, address: string): void => {
@@ -147,67 +152,51 @@ const listed = (words: ReadonlyArray<string>): string =>
 /** The longest prefix of a path that an answer repeats, in characters. */
 const mostNamed = 200
 
-const answer = (routes: Routes, request: Request, caller: Caller): Effect.Effect<Response> => {
-  // The `Host` header of the client can make the URL invalid.
-  const { pathname } = URL.parse(request.url) ?? { pathname: "/" }
-  const route = find(routes, pathname)
-  if (route === undefined) {
+/** Answers a request for a path without a route. */
+const missing =
+  (routes: Routes, pathname: string): Handler =>
+  (request, { address }) => {
     const known = [...routes.keys()].filter((path) => !path.endsWith("/*")).sort()
-    const list = Loopback.isLocal(request, caller.address) ? ` (one of: ${known.join(", ") || "none yet"})` : ""
+    const list = Loopback.isLocal(request, address) ? ` (one of: ${known.join(", ") || "none yet"})` : ""
     return Effect.succeed(text(404, `not found: ${pathname.slice(0, mostNamed)}${list}`))
   }
-  const { handler, methods } = route
-  if (!methods.includes(request.method)) {
-    return Effect.succeed(text(405, `${pathname} takes ${listed(methods)}`, { allow: methods.join(", ") }))
-  }
-  const { address = "" } = caller
-  if (route.underWay >= mostUnderWay || (route.byAddress.get(address) ?? 0) >= mostOfAddress) {
-    return Effect.sync(overloaded)
-  }
-  return Effect.suspend(() => {
-    begin(route, address)
-    return handler(request, caller)
-  }).pipe(
-    Effect.catchCause((cause) =>
-      Effect.as(Effect.logError(`Answering ${pathname} failed unexpectedly`, cause), text(500, "internal error"))
-    ),
-    Effect.ensuring(Effect.sync(() => end(route, address)))
-  )
-}
 
 /** Closes the connection, because the requests that wait on it would cost as much. */
 const overloaded = (): Response =>
   text(503, "too many requests are being answered; try again", { "retry-after": "1", connection: "close" })
 
-type Listening = Server<undefined>
+/** Answers the requests of a port. A request counts until the client has the answer, so those that it sends at once count too. */
+const answering = (routes: Routes, run: (effect: Effect.Effect<Response>) => Promise<Response>): HttpPort.Answer => {
+  const none = routeOf(() => Effect.die("no route"), [])
+  return async (request, address, sent) => {
+    const pathname = new URL(request.url).pathname
+    const found = find(routes, pathname)
+    const route = found ?? none
+    const key = address ?? ""
+    if (!begin(route, key)) return sent(overloaded())
+    try {
+      if (found !== undefined && !found.methods.includes(request.method)) {
+        const { methods } = found
+        const allow = methods.join(", ")
+        return await sent(text(405, `${pathname.slice(0, mostNamed)} takes ${listed(methods)}`, { allow }))
+      }
+      const handler = found?.handler ?? missing(routes, pathname)
+      const answer = Effect.catchCause(
+        Effect.suspend(() => handler(request, { address })),
+        (cause) =>
+          Effect.as(Effect.logError(`Answering ${pathname} failed unexpectedly`, cause), text(500, "internal error"))
+      )
+      await sent(await run(answer))
+    } finally {
+      end(route, key)
+    }
+  }
+}
 
 /** Ports that stay open until the scope closes. */
 export const make = (options: Options): Effect.Effect<Endpoints["Service"], BindFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never, Response, never>()
-
-    const listen = (address: BindAddress.BindAddress, routes: Routes, tls: Certificate.Pair | undefined): Listening => {
-      const on = (hostname: string) =>
-        Bun.serve({
-          hostname,
-          port: address.port,
-          idleTimeout,
-          development: false,
-          // Explicit, because outside of development Bun shares a port with other processes, and each would get half of the probes.
-          reusePort: false,
-          maxRequestBodySize: 0,
-          ...(tls && { tls: { cert: tls.certificate, key: tls.key } }),
-          fetch: (request, server) => run(answer(routes, request, { address: server.requestIP(request)?.address }))
-        })
-      if (address.hostname !== undefined) return on(address.hostname)
-      try {
-        return on("::")
-      } catch (error) {
-        if (codeOf(error) === "EADDRINUSE") throw error
-        // A machine without IPv6 cannot bind to `::`.
-        return on("0.0.0.0")
-      }
-    }
 
     const open = (
       port: Port,
@@ -215,37 +204,12 @@ export const make = (options: Options): Effect.Effect<Endpoints["Service"], Bind
       routes: Routes,
       certificates: Certificate.Source | undefined
     ) =>
-      Effect.gen(function* () {
-        const current = yield* Effect.acquireRelease(
-          Effect.try({
-            try: () => ({ server: listen(address, routes, certificates?.first) }),
-            catch: (error) => new BindFailed({ port, address: BindAddress.format(address), reason: reasonOf(error) })
-          }),
-          ({ server }) => Effect.promise(() => server.stop(true))
-        )
-        const at = { hostname: address.hostname, port: current.server.port ?? address.port }
-        // Bun cannot change the certificate of an open port (`reload` keeps the old one). Requests in progress are still answered.
-        const show = (pair: Certificate.Pair) => {
-          const reopened = Effect.try({
-            try: () => {
-              current.server = listen(at, routes, pair)
-            },
-            catch: reasonOf
-          }).pipe(
-            Effect.tapError((reason) => Effect.logError(`Cannot listen on ${BindAddress.format(at)} again: ${reason}`)),
-            Effect.retry(Schedule.spaced("1 second")),
-            Effect.orDie
-          )
-          return Effect.andThen(
-            Effect.sync(() => void current.server.stop()),
-            reopened
-          )
-        }
-        if (certificates !== undefined) {
-          yield* Effect.forkScoped(CertificateSource.follow(certificates, show))
-        }
-        return BindAddress.format(at)
-      })
+      HttpPort.make(address, certificates, answering(routes, run)).pipe(
+        Effect.mapBoth({
+          onFailure: (error) => new BindFailed({ port, address: BindAddress.format(address), reason: reasonOf(error) }),
+          onSuccess: (actual) => BindAddress.format({ hostname: address.hostname, port: actual })
+        })
+      )
 
     const { metrics, probes } = options
     const shared =
@@ -265,7 +229,7 @@ export const make = (options: Options): Effect.Effect<Endpoints["Service"], Bind
     return {
       addresses,
       route: (port, path, handler, methods = reading) => {
-        const route: Route = { handler, methods, underWay: 0, byAddress: new Map() }
+        const route = routeOf(handler, methods)
         return Effect.acquireRelease(
           Effect.sync(() => void tables[port].set(path, route)),
           () =>

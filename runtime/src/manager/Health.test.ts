@@ -115,6 +115,25 @@ describe("/readyz", () => {
     })
   )
 
+  live("limits the number of excluded names, and the part of each that it repeats", () =>
+    Effect.gen(function* () {
+      const { get, started } = yield* probed
+      yield* started
+      const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`).join(",")
+      const long = "x".repeat(10_000)
+      for (const [query, answer] of [
+        [`verbose&exclude=${names(32)}`, "200 "],
+        [`verbose&exclude=${names(33)}`, "400 too many excluded checks: 33 (at most 32)\n"],
+        [`exclude=${names(30)}&exclude=a,b,c`, "400 too many excluded checks: 33 (at most 32)\n"],
+        [`verbose&exclude=${"ping,".repeat(1000)}`, "200 [+]ping excluded: ok\n"]
+      ] as const) {
+        expect(yield* get(`/readyz?${query}`)).toStartWith(answer)
+      }
+      expect(yield* get(`/readyz?verbose&exclude=${long}`)).toContain(`there is no check ${"x".repeat(256)}…\n`)
+      expect(yield* get(`/readyz/${long}`)).toStartWith(`404 unknown check: ${"x".repeat(256)}… (`)
+    })
+  )
+
   live("has a path for each check", () =>
     Effect.gen(function* () {
       const { get, readiness } = yield* probed

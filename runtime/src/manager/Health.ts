@@ -11,6 +11,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as Text from "../resource/Text.ts"
 import * as Endpoints from "./Endpoints.ts"
 
 /**
@@ -72,6 +73,12 @@ const look = (check: Check): Effect.Effect<string | undefined> =>
     Effect.map((reason) => reason?.replaceAll(/(?<!\s)\s*\n\s*/g, " "))
   )
 
+/** The excluded checks that a request may name. */
+const mostExcluded = 32
+
+/** The longest part of a name in an answer to a request that has it, in characters. */
+const mostNamed = 256
+
 /** Responses to probes must not be cached. */
 const headers = { "cache-control": "no-cache, private" }
 
@@ -80,6 +87,9 @@ const overall = (endpoint: string, table: Table) => (request: Request) =>
   Effect.gen(function* () {
     const query = new URL(request.url).searchParams
     const excluded = new Set(query.getAll("exclude").flatMap((names) => names.split(",")))
+    if (excluded.size > mostExcluded) {
+      return Endpoints.text(400, `too many excluded checks: ${excluded.size} (at most ${mostExcluded})`)
+    }
     const effects = Array.from(table).filter(([name, check]) => Effect.isEffect(check) && !excluded.has(name))
     const slow = new Map(
       yield* Effect.forEach(
@@ -99,7 +109,9 @@ const overall = (endpoint: string, table: Table) => (request: Request) =>
     )
     const failed = lines.some((line) => line.failed)
     if (!failed && !query.has("verbose")) return Endpoints.text(200, "ok", headers)
-    const warnings = [...excluded].map((name) => `warn: nothing to exclude: there is no check ${name}`)
+    const warnings = [...excluded].map(
+      (name) => `warn: nothing to exclude: there is no check ${Text.clip(name, mostNamed)}`
+    )
     const verdict = `${endpoint} check ${failed ? "failed" : "passed"}`
     return Endpoints.text(
       failed ? 500 : 200,
@@ -113,7 +125,12 @@ const single = (endpoint: string, table: Table) => (request: Request) => {
   const name = new URL(request.url).pathname.slice(`/${endpoint}/`.length)
   const check = table.get(name)
   return check === undefined
-    ? Effect.succeed(Endpoints.text(404, `unknown check: ${name} (must be one of ${[...table.keys()].join(", ")})`))
+    ? Effect.succeed(
+        Endpoints.text(
+          404,
+          `unknown check: ${Text.clip(name, mostNamed)} (must be one of ${[...table.keys()].join(", ")})`
+        )
+      )
     : Effect.map(look(check), (reason) =>
         reason === undefined ? Endpoints.text(200, "ok", headers) : Endpoints.text(500, reason, headers)
       )

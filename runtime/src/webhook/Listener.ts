@@ -4,8 +4,7 @@
  * A new certificate applies to new connections, and open connections continue, so that no request fails. `node:tls` can change the
  * certificate of an open port; `Bun.serve` cannot.
  */
-import { type AddressInfo, isIPv6 } from "node:net"
-import type { Duplex } from "node:stream"
+import { type AddressInfo, isIPv6, type Server, type Socket } from "node:net"
 import { createServer, type TLSSocket } from "node:tls"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -54,7 +53,7 @@ type Others = "refused" | "accepted"
 /** The functions of the port's owner, for its connections. */
 export interface Handlers {
   /** A connection before its handshake. */
-  readonly connected: (socket: Duplex) => void
+  readonly connected: (socket: Socket) => void
   /** A connection with TLS. */
   readonly accept: (socket: TLSSocket, refusal: Refusal) => void
   /** A connection whose handshake failed, or of a client that is refused, with the reason. */
@@ -76,6 +75,25 @@ const refusalOf = (socket: TLSSocket, { name }: Clients): Refusal => {
 }
 
 const codeOf = (error: Error): string => Text.clip(String(ListenError.codeOf(error) ?? error.message), longestName)
+
+/** Makes a server listen on an address, or on all addresses of the machine. Fails with the error of the system. */
+export const listen = (server: Server, hostname: string | undefined, port: number): Effect.Effect<void, unknown> => {
+  const on = (host: string) =>
+    Effect.callback<void, unknown>((resume) => {
+      const failed = (error: unknown): void => resume(Effect.fail(error))
+      server.once("error", failed)
+      server.listen({ host, port }, () => {
+        server.off("error", failed)
+        server.on("error", () => {})
+        resume(Effect.void)
+      })
+    })
+  if (hostname !== undefined) return on(hostname)
+  return Effect.catch(on("::"), (error) =>
+    // A machine without IPv6 cannot bind to `::`.
+    ListenError.codeOf(error) === "EADDRINUSE" ? Effect.fail(error) : on("0.0.0.0")
+  )
+}
 
 /**
  * Listens until the scope closes. Open connections are their owner's to close. Returns the port.
@@ -112,25 +130,11 @@ export const make = (
       socket.destroy()
     })
     const address = `${isIPv6(hostname ?? "") ? `[${hostname}]` : (hostname ?? "")}:${port}`
-    const listen = (host: string) =>
-      Effect.callback<void, unknown>((resume) => {
-        const failed = (error: unknown): void => resume(Effect.fail(error))
-        server.once("error", failed)
-        server.listen({ host, port }, () => {
-          server.off("error", failed)
-          server.on("error", () => {})
-          resume(Effect.void)
-        })
-      })
-    const listening =
-      hostname === undefined
-        ? Effect.catch(listen("::"), (error) =>
-            // A machine without IPv6 cannot bind to `::`.
-            ListenError.codeOf(error) === "EADDRINUSE" ? Effect.fail(error) : listen("0.0.0.0")
-          )
-        : listen(hostname)
     yield* Effect.acquireRelease(
-      Effect.mapError(listening, (error) => new BindFailed({ address, reason: ListenError.reasonOf(error) })),
+      Effect.mapError(
+        listen(server, hostname, port),
+        (error) => new BindFailed({ address, reason: ListenError.reasonOf(error) })
+      ),
       () => Effect.sync(() => void server.close())
     )
     const serve = Effect.sync(() => server.setSecureContext(context()))

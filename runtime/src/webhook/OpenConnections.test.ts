@@ -9,7 +9,7 @@ import * as OpenConnections from "./OpenConnections.ts"
 const make = () => {
   let now = 0
   const clock = { ...Effect.runSync(Clock.Clock), currentTimeMillisUnsafe: () => now }
-  const connections = OpenConnections.make(clock)
+  const connections = OpenConnections.make(clock, OpenConnections.webhook)
   const sockets = new Map<string, Duplex>()
   const enter = (name: string, phase: OpenConnections.Phase): void => {
     now++
@@ -20,9 +20,9 @@ const make = () => {
     enter,
     open: (name: string, address: string, phase: OpenConnections.Phase = "new") => {
       now++
-      const socket = Object.assign(new Duplex({ read: () => {}, write: () => {} }), { remoteAddress: address })
+      const socket = new Duplex({ read: () => {}, write: () => {} })
       sockets.set(name, socket)
-      connections.add(socket)
+      connections.add(socket, address)
       if (phase !== "new") enter(name, phase)
     },
     /** The closed connections since the last call. */
@@ -35,8 +35,8 @@ const make = () => {
   }
 }
 
-const perAddress = OpenConnections.mostPerAddress
-const addresses = OpenConnections.mostConnections / perAddress
+const perAddress = OpenConnections.webhook.mostOfAddress
+const addresses = OpenConnections.webhook.most / perAddress
 
 describe("a connection beyond those of its address closes", () => {
   type Phases = Readonly<Record<string, OpenConnections.Phase>>

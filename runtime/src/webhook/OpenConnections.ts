@@ -8,20 +8,25 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-/** Concurrent connections. Beyond, one of the address with the most closes. */
-export const mostConnections = 1000
+/** The phase of a connection: before its first request, with the handshake, while a body arrives, between requests, and before an answer. */
+export type Phase = "new" | "receiving" | "idle" | "working"
 
-/** The connections of one address. An API server opens one for each request that waits for an answer. */
-export const mostPerAddress = 250
+/** The bounds of a port. */
+export interface Limits {
+  /** Concurrent connections. Beyond, one of the address with the most closes. */
+  readonly most: number
+  /** Concurrent connections of one IP address. Beyond, one of them closes. */
+  readonly mostOfAddress: number
+  /** How long a connection may stay in a phase, in ms. */
+  readonly patience: { readonly [phase in Phase]: number }
+}
 
-/**
- * How long a connection may stay in a phase, in ms: before its first request, with the handshake, while a body arrives, and between requests. The API
- * server closes idle connections earlier.
- */
-const patience = { new: 10_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY } as const
-
-/** The phase of a connection. */
-export type Phase = keyof typeof patience
+/** The bounds of the webhooks. An API server opens a connection for each request that waits for an answer, and closes idle ones earlier. */
+export const webhook: Limits = {
+  most: 1000,
+  mostOfAddress: 250,
+  patience: { new: 10_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY }
+}
 
 /** A connection in its phase. */
 interface Connection {
@@ -48,22 +53,20 @@ const quietLooks = 100
 
 /** The open connections of a port. */
 export interface OpenConnections {
-  /** Adds a new connection, or closes it because its address has too many, and all of them are answered. */
-  readonly add: (socket: Duplex) => void
+  /** Adds a new connection of an IP address, or closes it because its address has too many, and all of them wait for an answer. */
+  readonly add: (socket: Duplex, address: string) => void
   /** Notes that a connection enters a phase. */
   readonly enter: (socket: Duplex, phase: Phase) => void
   /** Closes the connections whose phase takes too long, forever. */
   readonly sweep: Effect.Effect<never>
   /** Closes idle connections until all are closed, or the time is over. `isQuiet`: whether no request runs. */
   readonly drain: (isQuiet: () => boolean) => Effect.Effect<void>
+  /** Closes all connections. */
+  readonly close: Effect.Effect<void>
 }
 
-/** The address of the client; empty after it has gone. */
-const addressOf = (socket: Duplex): string =>
-  "remoteAddress" in socket && typeof socket.remoteAddress === "string" ? socket.remoteAddress : ""
-
 /** No connections. */
-export const make = (clock: Clock.Clock): OpenConnections => {
+export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limits): OpenConnections => {
   const sockets = new Map<Duplex, Connection>()
   /** The connections of each address. */
   const lanes = new Map<string, Map<Duplex, Connection>>()
@@ -98,18 +101,20 @@ export const make = (clock: Clock.Clock): OpenConnections => {
   /** Whether there is a place for a further connection of this address. Closes another one if need be. */
   const makesRoom = (address: string): boolean => {
     const own = lanes.get(address)
-    if ((own?.size ?? 0) >= mostPerAddress) return own !== undefined && evictWaiting(own)
-    if (sockets.size < mostConnections) return true
-    const most = crowded()
-    return evictWaiting(most) || (most !== own && evict(most, ["working"]))
+    if ((own?.size ?? 0) >= mostOfAddress) return own !== undefined && evictWaiting(own)
+    if (sockets.size < most) return true
+    const largest = crowded()
+    return evictWaiting(largest) || (largest !== own && evict(largest, ["working"]))
   }
   const close = Effect.sync(() => {
+    for (const socket of sockets.keys()) socket.destroy()
+  })
+  const expire = Effect.sync(() => {
     const now = clock.currentTimeMillisUnsafe()
     for (const [socket, { phase, since }] of sockets) if (now - since > patience[phase]) socket.destroy()
   })
   return {
-    add: (socket) => {
-      const address = addressOf(socket)
+    add: (socket, address) => {
       if (!makesRoom(address)) {
         socket.destroy()
         return
@@ -127,7 +132,7 @@ export const make = (clock: Clock.Clock): OpenConnections => {
       connection.since = clock.currentTimeMillisUnsafe()
       connection.seen = 0
     },
-    sweep: Effect.forever(Effect.delay(close, "5 seconds")),
+    sweep: Effect.forever(Effect.delay(expire, "5 seconds")),
     drain: (isQuiet) =>
       Effect.gen(function* () {
         const look = Effect.sync(() => {
@@ -137,7 +142,8 @@ export const make = (clock: Clock.Clock): OpenConnections => {
           return isQuiet() && sockets.size === 0
         })
         yield* Effect.timeoutOption(Effect.repeat(Effect.delay(look, drainInterval), { until: (done) => done }), grace)
-        for (const socket of sockets.keys()) socket.destroy()
-      })
+        yield* close
+      }),
+    close
   }
 }

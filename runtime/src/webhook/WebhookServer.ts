@@ -133,7 +133,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     const runtime = FiberSet.makeRuntime<R, void, never>()
     const run = yield* isTraced ? Effect.withTracer(runtime, Recording.tracer) : runtime
     const series = new Map([...routes].map(([path, { type }]) => [path, Series.of(registry, path, type)]))
-    const connections = OpenConnections.make(clock)
+    const connections = OpenConnections.make(clock, OpenConnections.webhook)
     const uploads = Uploads.make(clock)
     const small = yield* Semaphore.make(mostAnswered)
     const large = yield* Semaphore.make(mostAnswered)
@@ -388,7 +388,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       })
     )
     const port = yield* Listener.make(options, {
-      connected: connections.add,
+      connected: (socket) => connections.add(socket, socket.remoteAddress ?? ""),
       accept: (socket, refusal) => {
         if (refusal !== undefined) refusals.set(socket, refusal)
         web.emit("connection", socket)
