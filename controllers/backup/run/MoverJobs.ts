@@ -150,7 +150,10 @@ const explained = (job: Job, progress: JobProgress.Progress) =>
       )
 
 /** A mover has few pods. A tenant may create many large ones that look like them. */
-const mostPods = 100
+const mostPods = 20
+
+/** The bytes that the part of a pod may take: a termination message of 4 KiB, and sidecars. */
+const mostPodBytes = 64 * 1024
 
 /** The pods of a Job from the server, without those that take too much memory. */
 const podsLive = (job: Job): Effect.Effect<ReadonlyArray<Pod>, Failure, Client.Client> =>
@@ -160,7 +163,7 @@ const podsLive = (job: Job): Effect.Effect<ReadonlyArray<Pod>, Failure, Client.C
     return Pages.all(Pod, { ...placeOf(job), labelSelector }, (pod) => {
       if (kept >= mostPods || controllerOf(pod)?.uid !== job.metadata.uid) return undefined
       const part = Pods.partOf(pod)
-      if (Budget.exceeds(part, Budget.foreignBytes)) return undefined
+      if (Budget.exceeds(part, mostPodBytes)) return undefined
       kept++
       return part
     })

@@ -203,9 +203,9 @@ describe("The record of a request", () => {
     ],
     [
       "the time limit",
-      "/validate?timeout=10ms",
+      "/validate?timeout=200ms",
       review({ how: "wait" }),
-      { status: 504, problem: expect.stringContaining("no answer within 9ms"), admission: { answer: undefined } }
+      { status: 504, problem: expect.stringContaining("no answer within 180ms"), admission: { answer: undefined } }
     ],
     [
       "an operation without a check",

@@ -22,8 +22,9 @@ Virtual.test(
         counts.set(request, (counts.get(request) ?? 0) + 1)
       }
       expect(Object.fromEntries(counts)).toEqual({
-        // The run: it begins, its pod starts, its pod runs, it ends and the maintenance begins, and the maintenance ends.
-        "PATCH backups/shop/status": 6,
+        // The run: it begins, its pod starts, its pod runs, it ends and the maintenance begins, and the maintenance ends. The echo of a
+        // status shows one more moment of the start.
+        "PATCH backups/shop/status": 7,
         // The Events are BackupStarted, BackupCompleted and SnapshotsPruned.
         "POST events": 3,
         // One Job for the run and one for its maintenance. The controller keeps only the newest Job of a maintenance.
