@@ -47,8 +47,15 @@ const ofList = (ast: AST.Arrays): Shorten | undefined => {
     if (!Array.isArray(value)) return value
     const list = most !== undefined && value.length > most ? value.slice(0, most + 1) : value
     if (item === undefined) return list
-    const items = list.map(item)
-    return items.every((each, at) => each === list[at]) ? list : items
+    // Plain loops, because each decoded object passes them.
+    let items: Array<unknown> | undefined
+    for (let at = 0; at < list.length; at++) {
+      const each = item(list[at])
+      if (each === list[at]) continue
+      items ??= [...list]
+      items[at] = each
+    }
+    return items ?? list
   }
 }
 
@@ -66,12 +73,15 @@ const ofStruct = (ast: AST.Objects): Shorten | undefined => {
       most !== undefined && names.length > most
         ? Object.fromEntries(names.slice(0, most + 1).map((name) => [name, value[name]]))
         : value
-    const changed = fields.flatMap(([name, field]) => {
-      const before = Object.hasOwn(all, name) ? all[name] : undefined
-      const after = field(before)
-      return after === before ? [] : [[name, after] as const]
-    })
-    return changed.length === 0 ? all : { ...all, ...Object.fromEntries(changed) }
+    let changed: Record<string, unknown> | undefined
+    for (const [name, field] of fields) {
+      if (!Object.hasOwn(all, name)) continue
+      const after = field(all[name])
+      if (after === all[name]) continue
+      changed ??= { ...all }
+      changed[name] = after
+    }
+    return changed ?? all
   }
 }
 
