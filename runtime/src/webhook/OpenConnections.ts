@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 
 /** The phase of a connection: before its first request, with the handshake, while a body arrives, between requests, and before an answer. */
 export type Phase = "new" | "receiving" | "idle" | "working"
@@ -109,9 +110,12 @@ export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limi
   const close = Effect.sync(() => {
     for (const socket of sockets.keys()) socket.destroy()
   })
+  /** Open while there are connections: an idle port has no timer. */
+  const isInUse = Latch.makeUnsafe(false)
   const expire = Effect.sync(() => {
     const now = clock.currentTimeMillisUnsafe()
     for (const [socket, { phase, since }] of sockets) if (now - since > patience[phase]) socket.destroy()
+    if (sockets.size === 0) isInUse.closeUnsafe()
   })
   return {
     add: (socket, address) => {
@@ -123,6 +127,7 @@ export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limi
       sockets.set(socket, connection)
       const lane = lanes.get(address) ?? new Map<Duplex, Connection>()
       lanes.set(address, lane.set(socket, connection))
+      isInUse.openUnsafe()
       socket.on("close", () => remove(socket))
     },
     enter: (socket, phase) => {
@@ -132,7 +137,7 @@ export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limi
       connection.since = clock.currentTimeMillisUnsafe()
       connection.seen = 0
     },
-    sweep: Effect.forever(Effect.delay(expire, "5 seconds")),
+    sweep: Effect.forever(Effect.andThen(isInUse.await, Effect.delay(expire, "5 seconds"))),
     drain: (isQuiet) =>
       Effect.gen(function* () {
         const look = Effect.sync(() => {
