@@ -196,7 +196,7 @@ describe("The trace of a request to a webhook is", () => {
     })
   }
 
-  test("exported with the share for a stranger too, whatever ID it chooses", () => {
+  test("exported with the share for a client without a certificate too, whatever ID it chooses", () => {
     const low = TraceParent.parse(`00-${"1".repeat(18)}${"0".repeat(14)}-${"b".repeat(16)}-01`)
     const decisions = (isVerified: boolean) => {
       const all = Array.from({ length: 200 }, () => {

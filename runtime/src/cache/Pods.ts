@@ -49,7 +49,7 @@ const statusPart = ({
   ...status
 }: ContainerStatus): ContainerStatus => {
   const died = status.lastState?.terminated
-  // Nobody reads the image ID that the type requires.
+  // Controllers do not read the image ID that the type requires.
   const kept = status as ContainerStatus
   // The whole message of a container that has ended stays, because it can be the result of a Job.
   return died?.message === undefined || died.message.length <= mostWords

@@ -19,7 +19,7 @@ import type * as Scope from "effect/Scope"
 import { reasonOf } from "../resource/ListenError.ts"
 import * as BindAddress from "./BindAddress.ts"
 import type * as Certificate from "./Certificate.ts"
-import * as HttpPort from "./HttpPort.ts"
+import type * as HttpPort from "./HttpPort.ts"
 import * as Loopback from "./Loopback.ts"
 
 /** The purpose of a port. */
@@ -204,7 +204,9 @@ export const make = (options: Options): Effect.Effect<Endpoints["Service"], Bind
       routes: Routes,
       certificates: Certificate.Source | undefined
     ) =>
-      HttpPort.make(address, certificates, answering(routes, run)).pipe(
+      // Its modules of Node take milliseconds of the start of each command.
+      Effect.promise(() => import("./HttpPort.ts")).pipe(
+        Effect.flatMap(({ make }) => make(address, certificates, answering(routes, run))),
         Effect.mapBoth({
           onFailure: (error) => new BindFailed({ port, address: BindAddress.format(address), reason: reasonOf(error) }),
           onSuccess: (actual) => BindAddress.format({ hostname: address.hostname, port: actual })

@@ -3,7 +3,7 @@
  * a colon, CRLF only.
  */
 
-/** What ends a head. */
+/** The end of a head. */
 export const end = "\r\n\r\n"
 
 /** A request without its body. */

@@ -49,7 +49,7 @@ interface Dialog {
   isLast: boolean
 }
 
-/** A response to a client whose bytes are no request that a route may have. */
+/** A response to bytes other than a valid request without a body. */
 const refusal = (status: number, reason: string): Response => new Response(`${reason}\n`, { status })
 
 /** The bytes of a response, with the headers that HTTP requires. */

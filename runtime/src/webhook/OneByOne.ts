@@ -1,6 +1,6 @@
 /**
- * The requests of each connection, one after the other. An API server waits for an answer before its next request, but every pod can reach
- * the port, and could write thousands of requests at once.
+ * The requests of each connection, one after the other. An API server waits for an answer before its next request. Another client
+ * could write thousands of requests at once.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"

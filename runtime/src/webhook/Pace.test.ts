@@ -100,7 +100,7 @@ describe("a turn of", () => {
   }
 })
 
-test("a review whose client has gone holds nobody", async () => {
+test("a review whose client has gone holds no other review", async () => {
   const { add, pace, started, turn } = make()
   add("first", Pace.mostBytes)
   const gone = add("gone", Pace.mostBytes)

@@ -1,7 +1,7 @@
 /**
- * The share of the event loop that reviews get. Every pod can send reviews, and one of 60 kB can take 40 ms to check. So only some
- * bytes are answered in a turn of the event loop, and after a long turn the next reviews wait as long as it took: the renewal of the
- * Lease, probes and reconciles run in between. The addresses of clients take turns, so that the reviews of one do not delay another.
+ * The share of the event loop that reviews get. Every pod can send reviews, and one of 60 kB can take 40 ms to check. So the
+ * server answers only some bytes in a turn of the event loop. After a long turn the next reviews wait as long as it took: the renewal of
+ * the Lease, probes and reconciles run in between. The addresses of clients take turns, so that the reviews of one do not delay another.
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

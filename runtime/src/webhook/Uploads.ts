@@ -16,10 +16,10 @@ export const mostLargeBytes = 16 * 1024 * 1024
 /** The limit for the requests that wait, in bytes, because Bun reads their bodies already. */
 export const mostWaitingBytes = 48 * 1024 * 1024
 
-/** The requests that may wait. Three API servers make no more at a time than are answered. */
+/** The requests that may wait. Three API servers send fewer at a time than the server answers. */
 export const mostWaiting = 200
 
-/** What a request costs beside its body while it waits, in bytes. */
+/** The memory of a waiting request beside its body, in bytes. */
 export const requestBytes = 8 * 1024
 
 /** The time after which an incomplete body may lose its place, in ms. The API server sends a body at once. */
