@@ -53,8 +53,13 @@ const convergedServer = async (program: Program.Program, { serve }: Context): Pr
   // The WebApps are converged for the program of the tree. That of the baseline may want to write to them first.
   const manager = Program.start(program, server)
   await manager.reconciled(converged)
-  await manager.until(250, async () => (await server.ask("/state")).wrong.length === 0)
-  await Bun.sleep(1000)
+  let revision = -1
+  await manager.until(1000, async () => {
+    const state = await server.ask("/state")
+    const isSettled = state.wrong.length === 0 && state.revision === revision
+    revision = state.revision
+    return isSettled
+  })
   await manager.stop()
   return server
 }

@@ -134,11 +134,10 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
             )
       }
       memory.unblock(place, keyString(owner.metadata))
-      const large = TooLarge.ofChild(kind, cached)
-      if (large !== undefined) return Effect.fail(large)
-      if (Recording.current(fiber) === undefined) return Effect.succeed(cached)
+      const checked = TooLarge.checked(kind, cached)
+      if (Recording.current(fiber) === undefined) return checked
       const facts = () => ({ ...placeOf(kind, key), [Attribute.dependentResult]: "matched" })
-      return Effect.as(Recording.mark(SpanName.dependent(kind.kind), facts), cached)
+      return Effect.andThen(Recording.mark(SpanName.dependent(kind.kind), facts), checked)
     })
   })
 
@@ -194,14 +193,15 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const refuse = (child: A) => Ownership.refuse(owner, kind, child, { ...options, news: task.news ?? block() })
     for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
 
-    if (cached !== undefined && claim === "none") {
-      return yield* refuse(cached)
-    }
+    if (cached !== undefined && claim === "none") return yield* refuse(cached)
     if (cached !== undefined && claim === "orphan" && !(yield* Ownership.wasOurs(kind, cached, fieldManager))) {
       return yield* refuse(cached)
     }
-    if (claim !== "ours") yield* Ownership.confirm(owner, resource)
-    const written = `${kind.kind} ${keyString(key)}`
+    if (claim !== "ours") {
+      // The child names its owner only after the adoption. If that fails, a change of the child must trigger the next attempt.
+      block()
+      yield* Ownership.confirm(owner, resource)
+    }
     const seen = cached === undefined ? undefined : yield* Rival.look(kind, cached)
     // The garbage collector deletes every child of a deleted owner, even if the cache does not have the deletion yet.
     if (cached === undefined && memory.bereft.has(owner.metadata.uid)) {
@@ -220,12 +220,12 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       const again = { ...task, intent: Intent.as(intent, made.child) }
       return yield* make({ ...again, ...look(again, resource, memory, made.child), news: made.news })
     }
-    memory.unblock(place, keyString(owner.metadata))
-    memory.removeForeign(owner.metadata.uid, made.child.metadata.uid)
     const answer: Answer<A> =
       cached !== undefined && drifted
         ? yield* correct(kind, intent, sent, cached, options, tracing)
         : { child: made.child, expelled: [] }
+    memory.unblock(place, keyString(owner.metadata))
+    memory.removeForeign(owner.metadata.uid, made.child.metadata.uid)
     const serverChanges =
       cached === undefined || drifted
         ? yield* ServerChanges.record(owner, kind, place, intent, answer.child)
@@ -251,18 +251,17 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const isSame = cached !== undefined && Intent.hashOf(cached) === Intent.hashOf(intent)
     const reason = cached === undefined ? "created" : isSame ? "drift" : "intent"
     if (span !== undefined) describe(span, isWritten ? reason : undefined, fields)
-    const large = TooLarge.ofChild(kind, current)
-    if (!isWritten) return large === undefined ? current : yield* large
+    if (!isWritten) return yield* TooLarge.checked(kind, current)
     corrected({ kind: kind.kind, key: keyString(key), reason, fields })
     const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !serverChanges.unmet.has(field))
     const hash = Intent.hashOf(intent) ?? ""
     changed({
-      place: written,
+      place: `${kind.kind} ${keyString(key)}`,
       written: () => (cached === undefined ? [[HotLoop.existence, ""]] : put.map((field) => [field, hash])),
       seen,
       altered: serverChanges.altered
     })
-    return large === undefined ? current : yield* large
+    return yield* TooLarge.checked(kind, current)
   })
 
 /** The result of creating or correcting a child. */

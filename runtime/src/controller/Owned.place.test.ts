@@ -215,6 +215,36 @@ describe("A child is adopted", () => {
     )
   )
 
+  for (const [when, isCached] of [
+    ["in the cache", true],
+    ["not yet in the cache", false]
+  ] as const) {
+    effect(
+      `when it changes after the API server has refused its adoption, and was ${when} then`,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const given = foreign({ annotations: { [adoptAnnotation]: "true" } })
+          const held = server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.held)
+          if (isCached) server.put(ConfigMap, given)
+          yield* run(makes().options)
+          if (!isCached) server.put(ConfigMap, given)
+          // The first apply of a child that is not cached meets a Conflict, and the second one adopts the child.
+          if (!isCached) server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.conflict, { times: 1 })
+          const immutable = { message: "is immutable", causes: [{ field: "data", message: "is immutable" }] }
+          const refusal = server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.answer(422, immutable))
+          held.remove()
+          yield* settle
+          refusal.remove()
+          expect(ownersOf(server)).toBeUndefined()
+          server.change(ConfigMap, "a", { data: { theirs: "no" } })
+          yield* settle
+          expect(ownersOf(server)).toEqual([server.get(Widget, "a")?.metadata.uid ?? "none"])
+        })
+      )
+    )
+  }
+
   effect(
     "as an orphan of the same controller",
     withWorld(({ server }) =>

@@ -1,5 +1,6 @@
 /** A reconciled object, or a child, that is too large for the cache. */
 import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
 import * as Budget from "../cache/Budget.ts"
 import * as WriteEffect from "../cache/WriteEffect.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
@@ -15,12 +16,14 @@ export const of = ({ kind }: Resource.Any, { metadata }: KubernetesObject): TooL
   })
 
 /**
- * The error about a child; undefined if it is not too large. Only the answers of the API server have managedFields, so a child from the
- * cache costs nothing.
+ * Returns a child, or fails if the child is too large. Only the answers of the API server have managedFields, so a child from the cache
+ * costs nothing.
  */
-export const ofChild = ({ kind }: Resource.Any, child: KubernetesObject): TooLarge | undefined =>
+export const checked = <A extends KubernetesObject>({ kind }: Resource.Any, child: A): Effect.Effect<A, TooLarge> =>
   child.metadata.managedFields === undefined || !Budget.exceeds(WriteEffect.strip(child), Budget.mostBytes)
-    ? undefined
-    : new TooLarge({
-        message: `${kind} ${keyString(child.metadata)} is too large for a child: it takes more than ${Budget.mostBytes} bytes in the cache, so each reconcile would read it from the API server (shorten its values, labels and annotations)`
-      })
+    ? Effect.succeed(child)
+    : Effect.fail(
+        new TooLarge({
+          message: `${kind} ${keyString(child.metadata)} is too large for a child: it takes more than ${Budget.mostBytes} bytes in the cache, so each reconcile would read it from the API server (shorten its values, labels and annotations)`
+        })
+      )
