@@ -29,10 +29,10 @@ const backups = 80
 const megabytesOfReviews = 57
 
 /**
- * The most memory of the manager at any time, in MiB. The aim is 250. Since the webhooks answer reviews with pauses, five runs took 245 to
- * 273, a quarter of that for 57 MB of reviews. The container may have 512.
+ * The most memory of the manager at any time, in MiB. The aim is 250, and runs took 245 to 317: see
+ * `docs/results/2026-11-30-hostile-tenant.md`. The container may have 512.
  */
-const mostMemory = 320
+const mostMemory = 384
 
 /** The largest of 99 of 100 probes, in milliseconds. */
 const mostProbe = 100
