@@ -84,6 +84,7 @@ class Model {
   add(key: string, trigger: number, priority: number): void {
     const want = this.find(key)
     if (want === undefined) {
+      this.echoed.delete(key)
       this.enter(key, trigger, priority, "ready", this.now)
       return
     }
