@@ -69,14 +69,15 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
         lastGood: { generation: 1, image: "registry.test/web:1" }
       })
       expect(Scene.condition(app, "RolledBack")).toMatchObject({ reason: "ProgressDeadlineExceeded", message })
-      for (const type of ["Ready", "DeploymentReady"]) {
-        expect(Scene.condition(app, type)).toMatchObject({ status: "False", reason: "RolledBack" })
-      }
-      yield* Managed.eventually(
+      // Until the failed pods are gone, the reason of the conditions is theirs.
+      const settled = yield* Managed.eventually(
         "all pods run the last good image",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "Stalled")?.message === `2/2 ready: ${message}`
       )
+      for (const type of ["Ready", "DeploymentReady"]) {
+        expect(Scene.condition(settled, type)).toMatchObject({ status: "False", reason: "RolledBack" })
+      }
       expect(yield* image(scene)).toBe("registry.test/web:1")
       const events = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), (events) =>
         events.some(({ reason }) => reason === "RolledBack")
