@@ -5,7 +5,8 @@
 import * as Bounded from "../resource/Bounded.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
-import type { Change } from "./Store.ts"
+import type { Share, Shares } from "./Shares.ts"
+import type { Change, Replaced, Table } from "./Store.ts"
 import * as Transform from "./Transform.ts"
 
 /**
@@ -52,6 +53,12 @@ const left = (value: unknown, bytes: number, except?: string): number => {
  */
 export const exceeds = (value: unknown, bytes: number): boolean => left(value, bytes) < 0
 
+/** More than any object. */
+const endless = 2 ** 40
+
+/** The approximate bytes of a JSON value: see {@link exceeds}. Ends late. */
+export const sizeOf = (value: unknown): number => endless - left(value, endless)
+
 /** The objects of an informer that are larger than the budget. */
 export interface Budget {
   /**
@@ -63,17 +70,44 @@ export interface Budget {
   readonly keep: (object: KubernetesObject, kept: KubernetesObject, length?: number) => KubernetesObject
   /** Takes the changes of the store. */
   readonly changed: (changes: ReadonlyArray<Change>) => void
-  /** The number of larger objects. */
+  /** For the store of the informer. */
+  readonly replaced: Replaced | undefined
+  /** The keys of objects of which the store has name and version, because the cache was full, and which fit again. */
+  readonly fitting: Share["fitting"]
+  /** The number of larger objects, and of objects that did not fit into the cache. */
   readonly size: () => number
-  /** The warnings about larger objects since the last call. */
+  /** The warnings about these objects since the last call. */
   readonly warnings: () => ReadonlyArray<string>
 }
 
 /** The log names this many larger objects of a kind. The metric counts all of them. */
 const mostNamed = 10
 
+/** The store of an informer, and how it replaces objects by other forms of their versions. */
+export interface Stored {
+  readonly shares: Shares
+  readonly table: () => Pick<Table, "get" | "keys">
+  readonly exchange: (objects: ReadonlyArray<KubernetesObject>) => void
+}
+
+const joined = ({ projection }: Resource.Any, { exchange, shares, table }: Stored): Share =>
+  shares.join({
+    keys: (namespace) => table().keys(namespace),
+    shorten:
+      projection === "metadata"
+        ? undefined
+        : (keys) =>
+            exchange(
+              keys.flatMap((key) => {
+                const object = table().get(key)
+                return object === undefined ? [] : Transform.crowded(object, sizeOf(object))
+              })
+            )
+  })
+
 /** The budget of an informer. */
-export const make = (resource: Resource.Any, most: number = mostBytes): Budget => {
+export const make = (resource: Resource.Any, most: number = mostBytes, stored?: Stored): Budget => {
+  const share = stored && joined(resource, stored)
   const stubs = new WeakSet<KubernetesObject>()
   const larger = new Set<string>()
   const named = new Map<string, true>()
@@ -89,10 +123,10 @@ export const make = (resource: Resource.Any, most: number = mostBytes): Budget =
 
   return {
     keep: (object, kept, length) => {
-      if (length !== undefined && length * bytesPerCharacter <= most) return kept
+      if (length !== undefined && length * bytesPerCharacter <= most) return share?.keep(kept) ?? kept
       // Once, because the engine lists all keys of an object before the first one.
       const withMetadata = left(kept.metadata, most)
-      if (withMetadata >= 0 && left(kept, withMetadata, "metadata") >= 0) return kept
+      if (withMetadata >= 0 && left(kept, withMetadata, "metadata") >= 0) return share?.keep(kept) ?? kept
       const existence = Transform.existence(object)
       const partial = most - withMetadata > mostMetadata ? existence : { ...existence, metadata: kept.metadata }
       const key = keyString(object.metadata)
@@ -106,8 +140,12 @@ export const make = (resource: Resource.Any, most: number = mostBytes): Budget =
       for (const { object, type } of changes)
         if (type === "deleted" || !stubs.has(object)) larger.delete(keyString(object.metadata))
     },
-    size: () => larger.size,
+    replaced: share?.replaced,
+    fitting: (stored) => share?.fitting(stored) ?? [],
+    size: () => larger.size + (share?.size() ?? 0),
     warnings: () => {
+      const full = stored?.shares.warning()
+      if (full !== undefined) warnings.push(full)
       if (warnings.length === 0) return warnings
       const taken = warnings
       warnings = []
