@@ -10,6 +10,7 @@ import * as Budget from "@homeostat/runtime/cache/Budget"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import * as Pods from "@homeostat/runtime/cache/Pods"
+import type * as Transform from "@homeostat/runtime/cache/Transform"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Pages from "@homeostat/runtime/client/Pages"
@@ -35,6 +36,7 @@ import * as Names from "../kinds/Names.ts"
 import { type Kind, RepositoryQueue } from "../repository/RepositoryQueue.ts"
 import { Settings } from "../Settings.ts"
 import * as ActiveRestore from "./ActiveRestore.ts"
+import * as JobPart from "./JobPart.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as MoverSlots from "./MoverSlots.ts"
@@ -64,6 +66,9 @@ const byRepository: Index.Definition = {
     return hash === undefined ? [] : [hash]
   }
 }
+
+/** The caches of Jobs and pods keep only what the controllers read. */
+export const transforms: ReadonlyArray<Transform.Transform> = [JobPart.transform, Pods.progress]
 
 /** The triggers of a kind: its Jobs, their pods and, for waiting objects, the end of any mover. */
 export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A, never>, kind: Kind) => {
