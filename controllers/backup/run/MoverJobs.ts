@@ -21,6 +21,7 @@ import * as FailedCreate from "@homeostat/runtime/events/FailedCreate"
 import { Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
+  type Desired,
   type KubernetesObject,
   keyOf,
   keyString,
@@ -215,7 +216,7 @@ export const begin = (
       yield* turns.leave(kind, key)
       return yield* new NotAllowed({ message: refused })
     }
-    const begun = yield* turns.alone(
+    const begun = yield* turns.alone([`namespace ${key.namespace}`, work.repository.hash])(
       Effect.gen(function* () {
         const made = yield* find({ ...key, name: work.name })
         if (Option.isSome(made)) {
@@ -230,16 +231,24 @@ export const begin = (
         if (busy !== undefined) return Result.fail(busy)
         const desired = MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }, settings)
         const informers = (yield* Cache.Cache).informers()
-        // restic's locks are enough for two movers that do not change the repository itself.
-        if (use !== "exclusive" || !Reservation.isNeeded(informers)) {
-          return Result.succeed(yield* Client.create(Job, desired))
-        }
-        const started = yield* Reservation.start(desired, repository.hash, informers, yield* blockers(claim))
-        return Result.mapError(started, (job) => busyWith("Job", job, claim))
+        // Again, because other namespaces start movers meanwhile.
+        const started = yield* turns.starting(kind, key, occupied(claim), create(claim, desired, informers))
+        return Result.flatMap(started, (made) => made)
       })
     )
     yield* Result.isFailure(begun) ? turns.wait(kind, key, begun.failure.what) : turns.leave(kind, key)
     return Result.mapError(begun, ({ message }) => message)
+  })
+
+const create = (claim: Claim, desired: Desired<Job>, informers: ReadonlyArray<Cache.Informer>) =>
+  Effect.gen(function* () {
+    const { repository, use } = claim
+    // restic's locks are enough for two movers that do not change the repository itself.
+    if (use !== "exclusive" || !Reservation.isNeeded(informers)) {
+      return Result.succeed(yield* Client.create(Job, desired))
+    }
+    const started = yield* Reservation.start(desired, repository, informers, yield* blockers(claim))
+    return Result.mapError(started, (job) => busyWith("Job", job, claim))
   })
 
 /**
