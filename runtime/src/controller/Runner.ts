@@ -183,7 +183,7 @@ export const prepare = <R>(
     const begin = Effect.gen(function* () {
       const shared: Settle.Shared<R> = {
         controller,
-        queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add, use }),
+        queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add, use, workers: concurrency }),
         use,
         informer: primary,
         wire: CustomResource.undecoded(controller.resource),
