@@ -110,15 +110,23 @@ test("RepositoryQueue.wait keeps the place for each reason, when the reason chan
   const turns = RepositoryQueue.make()
   const at = (millis: number, kind: RepositoryQueue.Kind, key: typeof db, what: string) =>
     Effect.runSync(
-      turns.wait(kind, key, what).pipe(
-        Effect.provideService(Clock.Clock, { ...Effect.runSync(Clock.Clock), currentTimeMillis: Effect.succeed(millis) })
-      )
+      turns
+        .wait(kind, key, what)
+        .pipe(
+          Effect.provideService(Clock.Clock, {
+            ...Effect.runSync(Clock.Clock),
+            currentTimeMillis: Effect.succeed(millis)
+          })
+        )
     )
   const next = () => Effect.runSync(turns.next("Backup", "one", all))
   at(1000, "Backup", db, "one")
   at(2000, "Backup", cart, "one")
   at(3000, "Backup", db, RepositoryQueue.place)
-  expect([turns.since("Backup", db, "one"), turns.since("Backup", db, RepositoryQueue.place)]).toEqual([undefined, 3000])
+  expect([turns.since("Backup", db, "one"), turns.since("Backup", db, RepositoryQueue.place)]).toEqual([
+    undefined,
+    3000
+  ])
   expect(next()).toEqual([cart, db])
   at(4000, "Backup", db, "one")
   expect([turns.since("Backup", db, "one"), next()]).toEqual([1000, [db, cart]])

@@ -30,9 +30,7 @@ export interface Registry {
    * Runs an effect that checks and starts, one at a time for each of these names: those of a repository and of a namespace. So the slow
    * requests of one tenant delay no other. Pass the names in the same order each time.
    */
-  readonly alone: (
-    names: ReadonlyArray<string>
-  ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  readonly alone: (names: ReadonlyArray<string>) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
    * Decides whether a mover gets a slot, and then starts it. One decision at a time, so the decision must not wait for an answer. A start
    * in progress holds its slot.

@@ -35,7 +35,12 @@ const wholeOf = (made: Job, over: Partial<Job["metadata"]> = {}): Job => ({
       spec: {
         containers: [
           { name: "sidecar", image: "s" },
-          { name: MoverJob.container, image: "mover:2", args: ["protocol-2", "backup"], env: [{ name: "A", value: "x" }] }
+          {
+            name: MoverJob.container,
+            image: "mover:2",
+            args: ["protocol-2", "backup"],
+            env: [{ name: "A", value: "x" }]
+          }
         ]
       }
     }

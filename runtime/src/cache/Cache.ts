@@ -139,7 +139,7 @@ export interface Options {
   /** The namespaces to follow, each with a watch of its own; all if empty. Cluster-scoped kinds are followed as a whole. */
   readonly namespaces?: ReadonlyArray<string> | undefined
   /**
-   * The bytes that all objects may take. Default: half of the memory of the cgroup, or of the machine. When they take more, the cache keeps
+   * The bytes that all objects may take. Default: three eighths of the memory of the cgroup, or of the machine. When they take more, the cache keeps
    * only name and version of the largest objects of the namespace that takes most, and reads them again when they fit.
    */
   readonly memory?: number | undefined
@@ -173,12 +173,15 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const partsOf = Transform.names()
   /** The kinds for which `list` has logged that it omitted objects. */
   const reportedPartial = new Set<string>()
-  const metered = yield* CacheMetrics.make(() => Array.from(handles.values(), ({ informer }) => informer))
+  const shares = Shares.make(options.memory ?? Shares.usual())
+  const metered = yield* CacheMetrics.make(() => Array.from(handles.values(), ({ informer }) => informer), shares)
   const namespaces: ReadonlyArray<string | undefined> =
     options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
 
-  const shares = Shares.make(options.memory ?? Shares.usual())
-  yield* Effect.forkIn(Recovery.run(client, shares, () => [...handles.values()]), scope)
+  yield* Effect.forkIn(
+    Recovery.run(client, shares, () => [...handles.values()]),
+    scope
+  )
 
   // Informers are children of this fiber, so they do not run in the span and the log fields of the reconcile that asked first.
   const declared = yield* Queue.unbounded<Informer.Handle>()

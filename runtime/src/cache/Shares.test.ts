@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as FastCheck from "fast-check"
 import * as TestClock from "effect/testing/TestClock"
-import * as Seed from "@homeostat/testkit/Seed.fixture"
+import * as FastCheck from "fast-check"
 import { capture } from "../controller/World.fixture.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
@@ -38,7 +38,11 @@ const counts = (store: Store.Store, namespace: string) => {
 
 /** A cache of 1 MiB. */
 const inCache = (
-  body: (server: Server, informer: Cache.Informer, registry: Metrics.Registry) => Effect.Effect<void, unknown, Cache.Cache>,
+  body: (
+    server: Server,
+    informer: Cache.Informer,
+    registry: Metrics.Registry
+  ) => Effect.Effect<void, unknown, Cache.Cache>,
   logged: Array<string> = []
 ) => {
   const registry = Metrics.make()
@@ -70,7 +74,9 @@ describe("The memory of a cache", () => {
           expect(counts(store, "honest")).toEqual({ whole: 20, short: 0 })
           const { short, whole } = counts(store, "tenant")
           expect([short + whole, whole > 15 && whole < 45]).toEqual([400, true])
-          expect(reading(registry)[tooLarge]).toBe(short)
+          const { [tooLarge]: stubs, homeostat_cache_memory_bytes: bytes = 0, ...rest } = reading(registry)
+          expect([stubs, rest.homeostat_cache_memory_limit_bytes]).toEqual([short, 1024 * kib])
+          expect([bytes > 900 * kib, bytes <= 1024 * kib]).toEqual([true, true])
           expect((yield* Cache.list(WebApp, { namespace: "tenant" })).items).toHaveLength(whole)
           // The next reconcile reads the object from the API server.
           const [found] = Option.toArray(yield* Cache.get(WebApp, { namespace: "tenant", name: "tenant-399" }))
@@ -96,7 +102,9 @@ describe("The memory of a cache", () => {
         yield* settle
         const short = store.list({ namespace: "tenant" }).filter((object) => object.kind === Transform.partial)
         expect(short.length).toBeGreaterThan(25)
-        expect(short.filter(({ metadata: { name } }) => name < "tenant-100").map(({ metadata }) => metadata.name)).toEqual([])
+        expect(
+          short.filter(({ metadata: { name } }) => name < "tenant-100").map(({ metadata }) => metadata.name)
+        ).toEqual([])
       })
     )
   )

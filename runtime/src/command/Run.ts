@@ -127,7 +127,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   ...Recordings.flags,
   cacheMemory: Flag.parsed("cache-memory", {
     placeholder: "SIZE",
-    description: "The most memory of all cached objects (default half of the container's)",
+    description: "The most memory of all cached objects (default 3/8 of the container's)",
     parse: Recordings.bytesOf,
     otherwise: undefined
   }),

@@ -162,7 +162,10 @@ describe("A change of another kind", () => {
         expect(names().slice(before)).toEqual(["a"])
 
         const since = names().length
-        const countOf = (name: string) => names().slice(since).filter((each) => each === name).length
+        const countOf = (name: string) =>
+          names()
+            .slice(since)
+            .filter((each) => each === name).length
         for (let minute = 0; minute < 3; minute++) {
           burst(minute * 10_000, "")
           yield* pass("10 seconds")

@@ -71,7 +71,8 @@ describe("An object that does not fit into a full cache", () => {
         Effect.gen(function* () {
           const { names, reconcile } = counted(() => Effect.succeed(Result.done))
           server.put(Widget, { ...widget("own"), metadata: { name: "own", namespace: "other" } })
-          for (let at = 0; at < 3; at++) server.put(Widget, { ...widget(`${at}`), metadata: { name: `${at}`, annotations } })
+          for (let at = 0; at < 3; at++)
+            server.put(Widget, { ...widget(`${at}`), metadata: { name: `${at}`, annotations } })
           yield* run({ reconcile })
           yield* pass("1 minute")
           const shown = () => [0, 1, 2].map((at) => server.get(Widget, `${at}`)?.status?.conditions?.[0])

@@ -184,7 +184,8 @@ test("The order of keys is fair between namespaces that hold workers, for any se
     const { add, ready, running, take } = world(workers)
     let waiting: Array<Entry<never>> = []
     const namespaceOf = ({ key }: Entry<never>) => key.slice(0, 1)
-    const heldBy = (entry: Entry<never>) => [...running].filter((other) => namespaceOf(other) === namespaceOf(entry)).length
+    const heldBy = (entry: Entry<never>) =>
+      [...running].filter((other) => namespaceOf(other) === namespaceOf(entry)).length
     for (const [index, one] of steps.entries()) {
       if ("add" in one) waiting.push(add(`${one.add}/${index}`))
       else if ("end" in one) {

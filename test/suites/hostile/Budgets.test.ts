@@ -75,7 +75,11 @@ const selectedBy = (selector: string | undefined) =>
     ])
   )
 
-const objectOf = ({ resource: kind, trigger }: (typeof watched)[number], what: string, owner: object): KubernetesObject => {
+const objectOf = (
+  { resource: kind, trigger }: (typeof watched)[number],
+  what: string,
+  owner: object
+): KubernetesObject => {
   const { metadata, ...fields } = worst[what] ?? {}
   const identity = {
     name: "large",
