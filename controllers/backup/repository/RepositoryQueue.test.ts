@@ -110,14 +110,12 @@ test("RepositoryQueue.wait keeps the place for each reason, when the reason chan
   const turns = RepositoryQueue.make()
   const at = (millis: number, kind: RepositoryQueue.Kind, key: typeof db, what: string) =>
     Effect.runSync(
-      turns
-        .wait(kind, key, what)
-        .pipe(
-          Effect.provideService(Clock.Clock, {
-            ...Effect.runSync(Clock.Clock),
-            currentTimeMillis: Effect.succeed(millis)
-          })
-        )
+      turns.wait(kind, key, what).pipe(
+        Effect.provideService(Clock.Clock, {
+          ...Effect.runSync(Clock.Clock),
+          currentTimeMillis: Effect.succeed(millis)
+        })
+      )
     )
   const next = () => Effect.runSync(turns.next("Backup", "one", all))
   at(1000, "Backup", db, "one")
