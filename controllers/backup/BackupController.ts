@@ -48,7 +48,7 @@ import * as Schedule from "./schedule/Schedule.ts"
 export const controller = Controller.make("backup", {
   for: Backup,
   watches: [...MoverJobs.triggers(Backup, "Backup"), ...Needs.triggers],
-  transforms: Needs.transforms,
+  transforms: [...MoverJobs.transforms, ...Needs.transforms],
   finalizer: { name: Names.finalizer, cleanup: Cleanup.cleanup },
   access: [...MoverJobs.access, ...Prerequisites.access],
   reconcile: (stored) =>

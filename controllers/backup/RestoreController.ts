@@ -52,6 +52,7 @@ type State =
 export const controller = Controller.make("restore", {
   for: Restore,
   watches: MoverJobs.triggers(Restore, "Restore"),
+  transforms: MoverJobs.transforms,
   access: [
     ...MoverJobs.access,
     ...Prerequisites.access,

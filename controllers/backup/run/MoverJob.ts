@@ -95,9 +95,12 @@ export const nodeOf = ({ spec }: Job): string | undefined => {
 
 const nodeField = "metadata.name"
 
+/** The container of the mover in a Job. */
+export const containerOf = ({ spec }: Job) => spec?.template.spec?.containers.find(({ name }) => name === container)
+
 /** The mover of a Job: its image, and the protocol that its arguments ask for. */
-export const moverOf = ({ spec }: Job): { readonly image: string; readonly protocol: number } => {
-  const made = spec?.template.spec?.containers.find(({ name }) => name === container)
+export const moverOf = (job: Job): { readonly image: string; readonly protocol: number } => {
+  const made = containerOf(job)
   return { image: made?.image ?? "", protocol: Protocol.of(made?.args ?? []) }
 }
 

@@ -10,6 +10,7 @@ import * as Budget from "@homeostat/runtime/cache/Budget"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import * as Pods from "@homeostat/runtime/cache/Pods"
+import type * as Transform from "@homeostat/runtime/cache/Transform"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Pages from "@homeostat/runtime/client/Pages"
@@ -20,6 +21,7 @@ import * as FailedCreate from "@homeostat/runtime/events/FailedCreate"
 import { Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
+  type Desired,
   type KubernetesObject,
   keyOf,
   keyString,
@@ -35,6 +37,7 @@ import * as Names from "../kinds/Names.ts"
 import { type Kind, RepositoryQueue } from "../repository/RepositoryQueue.ts"
 import { Settings } from "../Settings.ts"
 import * as ActiveRestore from "./ActiveRestore.ts"
+import * as JobPart from "./JobPart.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as MoverSlots from "./MoverSlots.ts"
@@ -64,6 +67,9 @@ const byRepository: Index.Definition = {
     return hash === undefined ? [] : [hash]
   }
 }
+
+/** The caches of Jobs and pods keep only what the controllers read. */
+export const transforms: ReadonlyArray<Transform.Transform> = [JobPart.transform, Pods.progress]
 
 /** The triggers of a kind: its Jobs, their pods and, for waiting objects, the end of any mover. */
 export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A, never>, kind: Kind) => {
@@ -210,7 +216,7 @@ export const begin = (
       yield* turns.leave(kind, key)
       return yield* new NotAllowed({ message: refused })
     }
-    const begun = yield* turns.alone(
+    const begun = yield* turns.alone([`namespace ${key.namespace}`, work.repository.hash])(
       Effect.gen(function* () {
         const made = yield* find({ ...key, name: work.name })
         if (Option.isSome(made)) {
@@ -225,16 +231,24 @@ export const begin = (
         if (busy !== undefined) return Result.fail(busy)
         const desired = MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }, settings)
         const informers = (yield* Cache.Cache).informers()
-        // restic's locks are enough for two movers that do not change the repository itself.
-        if (use !== "exclusive" || !Reservation.isNeeded(informers)) {
-          return Result.succeed(yield* Client.create(Job, desired))
-        }
-        const started = yield* Reservation.start(desired, repository.hash, informers, yield* blockers(claim))
-        return Result.mapError(started, (job) => busyWith("Job", job, claim))
+        // Again, because other namespaces start movers meanwhile.
+        const started = yield* turns.starting(kind, key, occupied(claim), create(claim, desired, informers))
+        return Result.flatMap(started, (made) => made)
       })
     )
     yield* Result.isFailure(begun) ? turns.wait(kind, key, begun.failure.what) : turns.leave(kind, key)
     return Result.mapError(begun, ({ message }) => message)
+  })
+
+const create = (claim: Claim, desired: Desired<Job>, informers: ReadonlyArray<Cache.Informer>) =>
+  Effect.gen(function* () {
+    const { repository, use } = claim
+    // restic's locks are enough for two movers that do not change the repository itself.
+    if (use !== "exclusive" || !Reservation.isNeeded(informers)) {
+      return Result.succeed(yield* Client.create(Job, desired))
+    }
+    const started = yield* Reservation.start(desired, repository, informers, yield* blockers(claim))
+    return Result.mapError(started, (job) => busyWith("Job", job, claim))
   })
 
 /**

@@ -79,6 +79,11 @@ export const full = (
       if ((MoverJob.useOf(job) === "restore") !== (use === "restore") || !holdsSlot(job, now) || !isOurs(job)) continue
       taken.set(job.metadata.namespace, (taken.get(job.metadata.namespace) ?? 0) + 1)
     }
+    for (const { name, namespace } of turns.starts(kind)) {
+      // The cache has the Job of a start that is about to end.
+      const isCounted = items.some((job) => job.metadata.namespace === namespace && controllerOf(job)?.name === name)
+      if (!isCounted) taken.set(namespace, (taken.get(namespace) ?? 0) + 1)
+    }
     const own = taken.get(owner.metadata.namespace) ?? 0
     taken.delete(owner.metadata.namespace)
     if (Array.from(taken.values()).reduce((sum, count) => sum + Math.min(count, most), own) >= maxJobs) {

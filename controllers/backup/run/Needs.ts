@@ -5,7 +5,6 @@
  * permission to watch them is one to read all of them. The controller reads those of each Backup once an hour.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
-import * as Pods from "@homeostat/runtime/cache/Pods"
 import * as Transform from "@homeostat/runtime/cache/Transform"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
@@ -25,9 +24,8 @@ const kinds = {
   statefulset: Resource.metadataOnly(StatefulSet)
 } as const
 
-/** The caches of pods, claims and workloads keep only what the controllers read. */
+/** The caches of claims and workloads keep only what the controllers read. */
 export const transforms: ReadonlyArray<Transform.Transform> = [
-  Pods.progress,
   Transform.of(PersistentVolumeClaim, ({ metadata, status }) => ({
     metadata: identityOf(metadata),
     ...(status?.phase !== undefined && { status: { phase: status.phase } })

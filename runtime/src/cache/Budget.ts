@@ -5,14 +5,12 @@
 import * as Bounded from "../resource/Bounded.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
-import type { Change } from "./Store.ts"
+import type { Share, Shares } from "./Shares.ts"
+import * as Size from "./Size.ts"
+import type { Change, Replaced, Table } from "./Store.ts"
 import * as Transform from "./Transform.ts"
 
-/**
- * The bytes of an object, as {@link exceeds} counts them: twice the 256 KiB that an object can have for `kubectl apply`, which keeps it in
- * an annotation. etcd stores three times as much.
- */
-export const mostBytes = 512 * 1024
+export { exceeds, mostBytes } from "./Size.ts"
 
 /** The bytes of an object that no controller owns, for transforms: the parts that a controller reads of such an object are small. */
 export const foreignBytes = 10 * 1024
@@ -20,37 +18,8 @@ export const foreignBytes = 10 * 1024
 /** The bytes of the metadata of a larger object. Without more, it keeps labels and owner, so that its controller can delete it. */
 const mostMetadata = 4096
 
-/** The engine takes at most this many bytes for each character of JSON: see {@link exceeds}. */
+/** The engine takes at most this many bytes for each character of JSON: see {@link Size.exceeds}. */
 const bytesPerCharacter = 8
-
-/** The approximate bytes of a field, of an entry of a list or of a number, and of a string besides its characters. */
-const fieldBytes = 24
-const valueBytes = 8
-
-const isStructure = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === "object" && value !== null
-
-/** The bytes that are left, without those of a field; less than 0 if the value takes more. Ends early. */
-const left = (value: unknown, bytes: number, except?: string): number => {
-  if (typeof value === "string") return bytes - value.length - valueBytes
-  if (!isStructure(value)) return bytes - valueBytes
-  let rest = bytes - fieldBytes
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length && rest >= 0; at++) rest = left(value[at], rest)
-    return rest
-  }
-  for (const name in value) {
-    if (rest < 0) return rest
-    if (name !== except) rest = left(value[name], rest - name.length - fieldBytes)
-  }
-  return rest
-}
-
-/**
- * Whether a JSON value takes more memory than `bytes`, approximately: its characters, and some bytes for each field and entry, of which a
- * megabyte can have hundreds of thousands. Takes a microsecond or two for an ordinary object, and not much more for a larger one.
- */
-export const exceeds = (value: unknown, bytes: number): boolean => left(value, bytes) < 0
 
 /** The objects of an informer that are larger than the budget. */
 export interface Budget {
@@ -63,17 +32,44 @@ export interface Budget {
   readonly keep: (object: KubernetesObject, kept: KubernetesObject, length?: number) => KubernetesObject
   /** Takes the changes of the store. */
   readonly changed: (changes: ReadonlyArray<Change>) => void
-  /** The number of larger objects. */
+  /** For the store of the informer. */
+  readonly replaced: Replaced | undefined
+  /** The keys of objects of which the store has name and version, because the cache was full, and which fit again. */
+  readonly fitting: Share["fitting"]
+  /** The number of larger objects, and of objects that did not fit into the cache. */
   readonly size: () => number
-  /** The warnings about larger objects since the last call. */
+  /** The warnings about these objects since the last call. */
   readonly warnings: () => ReadonlyArray<string>
 }
 
 /** The log names this many larger objects of a kind. The metric counts all of them. */
 const mostNamed = 10
 
+/** The store of an informer, and how it replaces objects by other forms of their versions. */
+export interface Stored {
+  readonly shares: Shares
+  readonly table: () => Pick<Table, "get" | "keys">
+  readonly exchange: (objects: ReadonlyArray<KubernetesObject>) => void
+}
+
+const joined = ({ projection }: Resource.Any, { exchange, shares, table }: Stored): Share =>
+  shares.join({
+    keys: (namespace) => table().keys(namespace),
+    shorten:
+      projection === "metadata"
+        ? undefined
+        : (keys) =>
+            exchange(
+              keys.flatMap((key) => {
+                const object = table().get(key)
+                return object === undefined ? [] : Transform.crowded(object, Size.sizeOf(object))
+              })
+            )
+  })
+
 /** The budget of an informer. */
-export const make = (resource: Resource.Any, most: number = mostBytes): Budget => {
+export const make = (resource: Resource.Any, most: number = Size.mostBytes, stored?: Stored): Budget => {
+  const share = stored && joined(resource, stored)
   const stubs = new WeakSet<KubernetesObject>()
   const larger = new Set<string>()
   const named = new Map<string, true>()
@@ -89,10 +85,10 @@ export const make = (resource: Resource.Any, most: number = mostBytes): Budget =
 
   return {
     keep: (object, kept, length) => {
-      if (length !== undefined && length * bytesPerCharacter <= most) return kept
+      if (length !== undefined && length * bytesPerCharacter <= most) return share?.keep(kept) ?? kept
       // Once, because the engine lists all keys of an object before the first one.
-      const withMetadata = left(kept.metadata, most)
-      if (withMetadata >= 0 && left(kept, withMetadata, "metadata") >= 0) return kept
+      const withMetadata = Size.left(kept.metadata, most)
+      if (withMetadata >= 0 && Size.left(kept, withMetadata, "metadata") >= 0) return share?.keep(kept) ?? kept
       const existence = Transform.existence(object)
       const partial = most - withMetadata > mostMetadata ? existence : { ...existence, metadata: kept.metadata }
       const key = keyString(object.metadata)
@@ -106,8 +102,12 @@ export const make = (resource: Resource.Any, most: number = mostBytes): Budget =
       for (const { object, type } of changes)
         if (type === "deleted" || !stubs.has(object)) larger.delete(keyString(object.metadata))
     },
-    size: () => larger.size,
+    replaced: share?.replaced,
+    fitting: (stored) => share?.fitting(stored) ?? [],
+    size: () => larger.size + (share?.size() ?? 0),
     warnings: () => {
+      const full = stored?.shares.warning()
+      if (full !== undefined) warnings.push(full)
       if (warnings.length === 0) return warnings
       const taken = warnings
       warnings = []

@@ -23,13 +23,17 @@ import * as CacheMetrics from "./CacheMetrics.ts"
 import * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
 import * as ListerWatcher from "./ListerWatcher.ts"
+import * as Recovery from "./Recovery.ts"
+import * as Shares from "./Shares.ts"
 import type { Filter, Store } from "./Store.ts"
+import * as Stores from "./Stores.ts"
 import * as Transform from "./Transform.ts"
 import { ofKind, Undeclared } from "./Undeclared.ts"
 import * as Whole from "./Whole.ts"
 import * as WriteEffect from "./WriteEffect.ts"
 
-export type { Informer, InformerState, Listener } from "./Informer.ts"
+export type { Informer, Listener } from "./Informer.ts"
+export type { InformerState } from "./InformerState.ts"
 export type { Change, Filter } from "./Store.ts"
 
 /** The `items` that match their schema, and `invalid`, as `Client.list` gives them: a controller that counts objects needs both. */
@@ -134,6 +138,11 @@ export class Cache extends Context.Service<
 export interface Options {
   /** The namespaces to follow, each with a watch of its own; all if empty. Cluster-scoped kinds are followed as a whole. */
   readonly namespaces?: ReadonlyArray<string> | undefined
+  /**
+   * The bytes that all objects may take. Default: three eighths of the memory of the cgroup, or of the machine. When they take more, the cache keeps
+   * only name and version of the largest objects of the namespace that takes most, and reads them again when they fit.
+   */
+  readonly memory?: number | undefined
 }
 
 /** The record of the reconcile of a fiber. `Context.get` would allocate at each read. */
@@ -164,9 +173,15 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const partsOf = Transform.names()
   /** The kinds for which `list` has logged that it omitted objects. */
   const reportedPartial = new Set<string>()
-  const metered = yield* CacheMetrics.make(() => Array.from(handles.values(), ({ informer }) => informer))
+  const shares = Shares.make(options.memory ?? Shares.usual())
+  const metered = yield* CacheMetrics.make(() => Array.from(handles.values(), ({ informer }) => informer), shares)
   const namespaces: ReadonlyArray<string | undefined> =
     options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
+
+  yield* Effect.forkIn(
+    Recovery.run(client, shares, () => [...handles.values()]),
+    scope
+  )
 
   // Informers are children of this fiber, so they do not run in the span and the log fields of the reconcile that asked first.
   const declared = yield* Queue.unbounded<Informer.Handle>()
@@ -204,6 +219,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         optional,
         transform,
         clock,
+        shares,
         counted: metered.counted(Resource.nameOf(resource))
       })
       handles.set(identity, handle)
@@ -224,44 +240,11 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     if (informers.length === 0) throw ofKind(resource)
     const able = informers.filter(({ store }) => index === "" || store.hasIndex(index))
     // If no informer has the index, the store reports that.
-    const found = preferred(able.length > 0 ? able : informers, handles.get(`${identity}?`)?.informer)
+    const found = Stores.preferred(able.length > 0 ? able : informers, handles.get(`${identity}?`)?.informer)
     // The only informer is the choice before it syncs, too: an optional kind may never be served.
-    if (informers.length === 1 || informers.every(isSynced))
+    if (informers.length === 1 || informers.every(Stores.isSynced))
       read.set(resource, new Map([...(read.get(resource) ?? []), [index, found]]))
     return found
-  }
-
-  const isSynced = ({ state }: Informer.Informer): boolean => state().synced
-
-  /**
-   * The stores of the informer that has all objects whole, or else of those without a selector, or else of all. A late informer does not
-   * take the place of others before it has synced.
-   */
-  const preferred = (
-    informers: ReadonlyArray<Informer.Informer>,
-    whole: Informer.Informer | undefined
-  ): ReadonlyArray<Store> => {
-    const complete = informers.filter(
-      ({ fieldSelector, labelSelector }) => labelSelector === undefined && fieldSelector === undefined
-    )
-    const synced = complete.filter(isSynced)
-    const candidates = synced.length > 0 ? synced : complete.length > 0 ? complete : informers
-    return whole !== undefined && candidates.includes(whole) ? [whole.store] : candidates.map(({ store }) => store)
-  }
-
-  /** Reads several stores and returns each object once, whole if one of them has it whole. */
-  const together = (
-    resource: Resource.Any,
-    found: ReadonlyArray<Store>,
-    read: (store: Store) => ReadonlyArray<KubernetesObject>
-  ): ReadonlyArray<KubernetesObject> => {
-    const [only] = found
-    if (only !== undefined && found.length === 1) return read(only)
-    const objects = found.flatMap(read)
-    const partial = objects.filter((object) => Transform.isPartial(resource, object))
-    const whole = objects.filter((object) => !Transform.isPartial(resource, object))
-    // Later entries win, so an object is whole if one store has it whole.
-    return [...new Map([...partial, ...whole].map((object) => [keyString(object.metadata), object])).values()]
   }
 
   /** The objects of a kind with this owner. Every reconcile with a set of children reads each kind of `owns`. */
@@ -271,7 +254,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     const found =
       only !== undefined && from.length === 1
         ? only.byOwner(owner)
-        : together(resource, from, (store) => store.byOwner(owner))
+        : Stores.together(resource, from, (store) => store.byOwner(owner))
     ledger?.read("byOwner", resource, owner, found)
     return found
   }
@@ -344,7 +327,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     list: (resource, filter, reader) =>
       reading(reader, (ledger) => {
         mustFollow(resource, filter?.namespace)
-        const all = together(resource, stores(resource, filter?.index?.name), (store) => store.list(filter))
+        const all = Stores.together(resource, stores(resource, filter?.index?.name), (store) => store.list(filter))
         ledger?.read("list", resource, filter, all)
         return listed(resource, all)
       }),

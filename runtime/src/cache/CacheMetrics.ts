@@ -9,6 +9,7 @@ import * as Metric from "../telemetry/Metric.ts"
 import { type Counting, Metrics } from "../telemetry/Metrics.ts"
 import type { Informer } from "./Informer.ts"
 import type { Reason } from "./Reflector.ts"
+import type { Shares } from "./Shares.ts"
 import type { Sink } from "./Watcher.ts"
 
 /** The metrics of one cache. */
@@ -22,7 +23,10 @@ const restarts: ReadonlyArray<Reason> = ["ended", "broken", "idle", "error"]
 const relists: ReadonlyArray<Reason> = ["expired", "refused", "empty", "idle"]
 
 /** Feeds the metrics of the fiber's registry until the scope closes. */
-export const make = (informers: () => ReadonlyArray<Informer>): Effect.Effect<CacheMetrics, never, Scope.Scope> =>
+export const make = (
+  informers: () => ReadonlyArray<Informer>,
+  shares: Pick<Shares, "limit" | "total">
+): Effect.Effect<CacheMetrics, never, Scope.Scope> =>
   Effect.gen(function* () {
     const registry = yield* Metrics
 
@@ -39,6 +43,8 @@ export const make = (informers: () => ReadonlyArray<Informer>): Effect.Effect<Ca
         sum.idleMillis = Math.max(sum.idleMillis, idleMillis)
         kinds.set(kind, sum)
       }
+      registry.gauge(Metric.cacheMemory, {}).set(shares.total())
+      registry.gauge(Metric.cacheMemoryLimit, {}).set(shares.limit)
       for (const [kind, { bytes, idleMillis, objects, tooLarge }] of kinds) {
         registry.gauge(Metric.cacheObjects, { kind }).set(objects)
         registry.gauge(Metric.cacheBytes, { kind }).set(bytes)

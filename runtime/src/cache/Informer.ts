@@ -7,11 +7,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
 import type * as WriteBroadcaster from "../client/WriteBroadcaster.ts"
-import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyString, parseKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import * as Budget from "./Budget.ts"
 import type * as Index from "./Index.ts"
+import type { InformerState } from "./InformerState.ts"
 import * as LabelSelector from "./LabelSelector.ts"
 import type { ListerWatcher } from "./ListerWatcher.ts"
 import * as Mirror from "./Mirror.ts"
@@ -19,47 +20,11 @@ import * as Problem from "./Problem.ts"
 import type * as Reflector from "./Reflector.ts"
 import * as ResourceVersion from "./ResourceVersion.ts"
 import * as Sample from "./Sample.ts"
+import type { Shares } from "./Shares.ts"
 import * as Store from "./Store.ts"
 import * as Transform from "./Transform.ts"
 import * as Watcher from "./Watcher.ts"
 import * as WriteEffect from "./WriteEffect.ts"
-
-/** The state of an informer. */
-export interface InformerState {
-  /**
-   * - `syncing`: the first list is not complete, and no request has failed
-   * - `synced`: the informer follows the server
-   * - `failing`: a request fails and is retried; a synced informer keeps its objects, which may be old
-   * - `missing`: the server does not serve the kind; a synced informer keeps its objects
-   * - `absent`: the server does not serve the kind, which is optional; the informer has no objects, and looks for the kind every 30 to 45
-   *   seconds
-   */
-  readonly status: "syncing" | "synced" | "failing" | "missing" | "absent"
-  /** Whether the first list has completed, or the kind is absent. */
-  readonly synced: boolean
-  /** The problem in one line, with the kind and the missing permission, if that is the cause. */
-  readonly problem: string | undefined
-  /** The same, for code. With several namespaces, that of the first namespace with a problem. */
-  readonly cause: Problem.Problem | undefined
-  /** The resourceVersion of the copy; with several namespaces, the latest. */
-  readonly resourceVersion: string | undefined
-  /** Watches resumed. */
-  readonly restarts: number
-  /** The number of lists after the first. */
-  readonly relists: number
-  /** Restarts and relists by reason. */
-  readonly reasons: { readonly [reason in Reflector.Reason]?: number }
-  /** When the server last sent objects or events, in ms of the Clock. */
-  readonly lastEventAt: number | undefined
-  /** The number of objects with an own write that the watch has not delivered yet. */
-  readonly overlaid: number
-  /** Milliseconds since the server last sent anything, including bookmarks, or since the start. With several watches, the longest. */
-  readonly idleMillis: number
-  /** The mean length of an object's JSON, in characters, from a sample. 0 before the first object. */
-  readonly meanSize: number
-  /** The number of objects of which the cache keeps name and version, because they are too large. */
-  readonly tooLarge: number
-}
 
 /** Receives changes in order, once per chunk, after the store has them. A listener must not block. */
 export type Listener = (changes: ReadonlyArray<Store.Change>) => void
@@ -99,6 +64,10 @@ export interface Handle {
   /** Takes the answer to an own write. */
   readonly written: (write: WriteBroadcaster.Write) => void
   readonly addIndex: (definition: Index.Definition) => void
+  /** The keys of objects of which the store has name and version, because the cache was full, and which fit again. */
+  readonly fitting: () => Iterable<string>
+  /** Stores such an object, unless the watch has delivered another version. */
+  readonly restore: (object: KubernetesObject) => void
   /** Adds a user, who can work without the kind if it is optional. */
   readonly declare: (optional: boolean) => void
 }
@@ -121,6 +90,8 @@ export interface Options {
   /** The parts of each object that are kept; all of them by default. */
   readonly transform?: Pick<Transform.Transform, "apply" | "maxBytes"> | undefined
   readonly clock: Clock.Clock
+  /** The memory of the cache; without a limit by default. */
+  readonly shares?: Shares | undefined
   /** Receives the counts of the state, for metrics over all informers of a kind. */
   readonly counted?: Watcher.Sink["counted"] | undefined
 }
@@ -147,8 +118,7 @@ const complete = (deferred: Deferred.Deferred<void>): boolean => Deferred.doneUn
 
 /** An informer that is not running yet. */
 export const make = (options: Options): Handle => {
-  const { clock, fieldSelector, labelSelector, resource } = options
-  const table = Store.make(options.indexes)
+  const { clock, fieldSelector, labelSelector, resource, shares } = options
   const kind: WriteEffect.CachedKind = {
     resource,
     matches: fieldSelector === undefined ? LabelSelector.parse(labelSelector) : undefined
@@ -168,6 +138,23 @@ export const make = (options: Options): Handle => {
   /** Whether the informer has reported that the transform failed. */
   let isTransformReported = false
 
+  /** Gives the listeners other forms of stored objects. */
+  const exchange = (objects: ReadonlyArray<KubernetesObject>): void => {
+    const changes = objects.flatMap((object) => {
+      const key = keyString(object.metadata)
+      return mirrorOf(key)?.exchange(key, object) ?? []
+    })
+    budget.changed(changes)
+    if (changes.length > 0) for (const listener of listeners) notify(listener, changes)
+  }
+
+  const budget = Budget.make(
+    resource,
+    Math.min(Budget.mostBytes, options.transform?.maxBytes ?? Budget.mostBytes),
+    shares && { shares, exchange, table: () => table }
+  )
+  const table = Store.make(options.indexes, budget.replaced)
+
   const feeds: ReadonlyArray<Feed> = options.namespaces.map((namespace) => ({
     mirror: Mirror.make({ table, namespace, clock }),
     state: undefined,
@@ -176,8 +163,6 @@ export const make = (options: Options): Handle => {
     movedAt: Time.monotonic(clock)
   }))
   const sample = Sample.make()
-
-  const budget = Budget.make(resource, Math.min(Budget.mostBytes, options.transform?.maxBytes ?? Budget.mostBytes))
 
   const transformed = (object: KubernetesObject): KubernetesObject => {
     try {
@@ -287,6 +272,7 @@ export const make = (options: Options): Handle => {
       const changes = feed.mirror.edit(edit)
       budget.changed(changes)
       if (changes.length > 0) for (const listener of listeners) notify(listener, changes)
+      shares?.shed()
       if (edit._tag === "Commit" && isSynced()) for (const each of [done, settled]) complete(each)
     },
     counted: (what, reason) => {
@@ -420,6 +406,12 @@ export const make = (options: Options): Handle => {
         case "Removed":
           return overlay.deleted(effect.key, effect.uid, effect.resourceVersion)
       }
+    },
+    fitting: () => budget.fitting(table.get),
+    restore: (object) => {
+      const kept = keep(WriteEffect.strip(object))
+      if (Transform.crowdedBytes(kept) === undefined) exchange([kept])
+      shares?.shed()
     },
     addIndex: table.addIndex,
     declare: (optional) => {

@@ -15,6 +15,8 @@ export interface Mirror {
   readonly overlay: Overlay.Overlay
   /** Executes an edit and returns its changes in order. The store is up to date when it returns. */
   readonly edit: (edit: Edit) => ReadonlyArray<Change>
+  /** Replaces the stored object of a key by another form of the same version, unless an own write hides it. */
+  readonly exchange: (key: string, object: KubernetesObject) => Change | undefined
   /** Whether a list has completed. False while the server does not serve the kind, which is optional. */
   readonly synced: () => boolean
 }
@@ -114,6 +116,14 @@ export const make = (options: {
     namespace,
     overlay,
     synced: () => synced,
+    exchange: (key, object) => {
+      const previous = overlay.base(key)
+      if (previous === undefined || previous !== table.get(key) || !isSame(previous, object)) return undefined
+      overlay.watched(key, object)
+      // As a later list, so that no reconcile takes it for the event of its own write.
+      const receivedAt = clock.currentTimeMillisUnsafe()
+      return { type: "updated", object, previous, initial: false, relisted: true, receivedAt }
+    },
     edit: (edit) => {
       const how: How = { initial: isFirst, relisted: false, receivedAt: clock.currentTimeMillisUnsafe() }
       const changes: Array<Change> = []

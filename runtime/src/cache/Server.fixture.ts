@@ -222,7 +222,8 @@ export const label = (value: string) => Patch.merge({ metadata: { labels: { app:
 export const withServer =
   (
     namespaces: ReadonlyArray<string>,
-    body: (server: Server) => Effect.Effect<void, unknown, Cache.Cache | Client.Client>
+    body: (server: Server) => Effect.Effect<void, unknown, Cache.Cache | Client.Client>,
+    options?: Pick<Cache.Options, "memory">
   ) =>
   (): Effect.Effect<void, unknown> =>
     Effect.suspend(() => {
@@ -235,7 +236,7 @@ export const withServer =
       )
       return Effect.provide(
         body(server),
-        Cache.layer({ namespaces }).pipe(Layer.provideMerge(client), Layer.provideMerge(quiet))
+        Cache.layer({ ...options, namespaces }).pipe(Layer.provideMerge(client), Layer.provideMerge(quiet))
       )
     })
 

@@ -63,8 +63,15 @@ const matches = (wanted: Labels, object: KubernetesObject): boolean => {
   return true
 }
 
+/** Called before the store replaces an object; `undefined` stands for none. */
+export type Replaced = (
+  key: string,
+  previous: KubernetesObject | undefined,
+  object: KubernetesObject | undefined
+) => void
+
 /** An empty store, with indexes by namespace and by owner besides those given. */
-export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
+export const make = (indexes: ReadonlyArray<Index.Definition> = [], replaced?: Replaced): Table => {
   const objects = new Map<string, KubernetesObject>()
   const table = new Map<string, Index.Index>()
   let all: ReadonlyArray<Index.Index> = []
@@ -128,12 +135,14 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
     set: (key, object) => {
       const previous = objects.get(key)
       if (previous === object) return
+      replaced?.(key, previous, object)
       objects.set(key, object)
       for (const each of all) each.replace(key, previous, object)
     },
     delete: (key) => {
       const previous = objects.get(key)
       if (previous === undefined) return
+      replaced?.(key, previous, undefined)
       objects.delete(key)
       for (const each of all) each.replace(key, previous, undefined)
     },

@@ -87,6 +87,36 @@ export const existence = ({ metadata }: KubernetesObject): KubernetesObject => {
   }
 }
 
+/** The most bytes of the metadata of an object that did not fit. */
+const mostMetadata = 1024
+
+/**
+ * The {@link existence} of an object that did not fit into the cache, with its labels and owners if they are short: their triggers need them.
+ *
+ * @param bytes what the object would take
+ * @internal
+ */
+export const crowded = (object: KubernetesObject, bytes: number): KubernetesObject => {
+  const { labels, ownerReferences } = object.metadata
+  const known = { ...(labels && { labels }), ...(ownerReferences && { ownerReferences }) }
+  const { metadata, ...rest } = existence(object)
+  const isShort = JSON.stringify(known).length <= mostMetadata
+  const part: Crowded = { ...rest, metadata: isShort ? { ...metadata, ...known } : metadata, crowdedBytes: bytes }
+  return part
+}
+
+interface Crowded extends KubernetesObject {
+  readonly crowdedBytes: number
+}
+
+/**
+ * What an object would take that did not fit into the cache; undefined for any other object.
+ *
+ * @internal
+ */
+export const crowdedBytes = (object: KubernetesObject): number | undefined =>
+  object.kind === partial ? (object as Partial<Crowded>).crowdedBytes : undefined
+
 /**
  * Whether the cache has only the {@link existence} of an object.
  *

@@ -125,6 +125,12 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   ...MetricsPort.flags,
   ...Webhooks.flags,
   ...Recordings.flags,
+  cacheMemory: Flag.parsed("cache-memory", {
+    placeholder: "SIZE",
+    description: "The most memory of all cached objects (default 3/8 of the container's)",
+    parse: Recordings.bytesOf,
+    otherwise: undefined
+  }),
   opaqueTokens: Flag.toggle("opaque-tokens", {
     description: "Also review tokens that are not JSON Web Tokens"
   }),
@@ -194,6 +200,7 @@ const start = <R, E>(
     const services = yield* Manager.layer({
       contact,
       namespaces: settings.namespaces,
+      cacheMemory: settings.cacheMemory,
       instance,
       metrics,
       userAgent: Build.userAgent(program)

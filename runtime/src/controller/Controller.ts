@@ -195,7 +195,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       onFailure: (error) => (error._tag === "NotFound" ? Effect.succeed(Result.done) : Effect.fail(error)),
       onSuccess: (live) =>
         live.metadata.deletionTimestamp === undefined
-          ? Stalled.reported(resource, live, declares)(Effect.fail(TooLarge.of(resource, live)))
+          ? Stalled.reported(resource, live, declares)(Effect.fail(TooLarge.of(resource, live, found)))
           : whole(live)
     })
   const attempt = (found: KubernetesObject) => (Transform.isPartial(resource, found) ? tooLarge(found) : whole(found))

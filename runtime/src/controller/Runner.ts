@@ -169,7 +169,7 @@ export const prepare = <R>(
 
     const connect = (
       part: Pick<Parameters<typeof Sources.connect>[1], "queue" | "memory" | "intake" | "gone" | "news">
-    ) => Sources.connect(controller, { ...part, history: settings.history, primary, informers })
+    ) => Sources.connect(controller, { ...part, history: settings.history, use, primary, informers })
 
     const standBy = connect({ queue: recent, memory: Memory.make(hotLoop), gone: () => {}, news: true }).pipe(
       (intake) => Fence.within(intake, behindLeader),
@@ -183,7 +183,7 @@ export const prepare = <R>(
     const begin = Effect.gen(function* () {
       const shared: Settle.Shared<R> = {
         controller,
-        queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add, use }),
+        queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add, use, workers: concurrency }),
         use,
         informer: primary,
         wire: CustomResource.undecoded(controller.resource),

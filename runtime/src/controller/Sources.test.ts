@@ -140,6 +140,45 @@ describe("A change of another kind", () => {
   )
 
   effect(
+    "of one namespace delays the maps of no other, and makes the controller reconcile the others at most once a minute",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        server.put(Widget, { metadata: { name: "t", namespace: "tenant" }, spec: { size: 1 } })
+        const { names, reconcile, runs } = done()
+        const slowly = (object: ConfigMap) => Effect.as(Effect.sleep("1 second"), users(object))
+        yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map: slowly })] })
+        const burst = (from: number, users: string) => {
+          for (let n = 0; n < 1100; n++)
+            server.put(ConfigMap, { metadata: { name: `c${from + n}`, namespace: "tenant" }, data: { users } })
+        }
+        const before = names().length
+        // The first map runs already, and those of the tenant and of others take turns.
+        for (let n = 0; n < 500; n++)
+          server.put(ConfigMap, { metadata: { name: `b${n}`, namespace: "tenant" }, data: { users: "" } })
+        yield* settle
+        server.put(ConfigMap, config("of-a", { users: "a" }))
+        yield* pass("3 seconds")
+        expect(names().slice(before)).toEqual(["a"])
+
+        const since = names().length
+        const countOf = (name: string) =>
+          names()
+            .slice(since)
+            .filter((each) => each === name).length
+        for (let minute = 0; minute < 3; minute++) {
+          burst(minute * 10_000, "")
+          yield* pass("10 seconds")
+          burst(minute * 10_000 + 2000, "")
+          yield* pass("50 seconds")
+        }
+        expect([countOf("a") <= 4, countOf("a") >= 3, countOf("t") >= 6]).toEqual([true, true, true])
+        expect(runs.length).toBeLessThan(40)
+      })
+    )
+  )
+
+  effect(
     "can be mapped by an uninterruptible effect, which delays neither the end of a term nor that of a standby",
     withWorld(({ server }) =>
       Effect.gen(function* () {

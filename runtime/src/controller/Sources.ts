@@ -1,6 +1,6 @@
 /**
  * Adds the changes of informers to the queue of a controller. The code is synchronous and runs once per chunk of a watch. Maps that are
- * Effects run one after the other on a separate fiber. At most {@link mostWaiting} of them wait.
+ * Effects run one after the other on a separate fiber, on the account of the namespace of the object: see `Maps`.
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -12,19 +12,20 @@ import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
 import { Fenced } from "../client/ApiError.ts"
+import type { CpuUse } from "../queue/CpuUse.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
-import { controllerOf, type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import { controllerOf, type KubernetesObject, keyString, parseKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as Time from "../resource/Time.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
 import { type Attempt, messageOf } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import { Account, CpuAccount } from "./CpuAccount.ts"
 import * as Detached from "./Detached.ts"
+import * as Maps from "./Maps.ts"
 import type { Memory } from "./Memory.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Trigger from "./Trigger.ts"
-
-/** The most changes that wait for a map that is an Effect. Beyond it, the controller drops them and reconciles every object. */
-const mostWaiting = 1000
 
 /** The existing objects that a term adds in one turn, in well under a millisecond. */
 const chunk = 200
@@ -89,6 +90,8 @@ export const connect = <R>(
     readonly memory: Memory
     readonly intake?: Intake | undefined
     readonly history?: Omit<History, "record"> | undefined
+    /** The CPU time of namespaces, to which the maps are charged. */
+    readonly use?: CpuUse | undefined
     readonly primary: Cache.Informer
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
     readonly gone: (key: string) => void
@@ -101,9 +104,11 @@ export const connect = <R>(
     const annotation = tracing === undefined || tracing.propagation === "off" ? undefined : tracing.annotation
     const clock = yield* Clock.Clock
     const lines: Array<Effect.Effect<void>> = []
-    const maps: Array<Effect.Effect<void, never, R>> = []
+    const now = () => Time.monotonic(clock)
+    const maps = Maps.make<R>(options.use, now)
+    const rounds = Maps.rounds(now)
+    const account = options.use && new CpuAccount(options.use)
     const work = yield* Latch.make(false)
-    let isOverfull = false
 
     const logOnce = (line: string, log: (line: string) => Effect.Effect<void>): void => {
       if (!memory.isNews(line)) return
@@ -111,28 +116,40 @@ export const connect = <R>(
       work.openUnsafe()
     }
 
-    const later = (map: Effect.Effect<void, never, R>): void => {
+    const later = (namespace: string, map: Effect.Effect<void, never, R>): void => {
       intake.isMapping = true
-      if (!isOverfull) maps.push(map)
-      if (maps.length > mostWaiting) {
-        maps.length = 0
-        isOverfull = true
+      if (!maps.add(namespace, map)) {
         logOnce(
-          `Controller ${controller.name} reconciles all objects: more than ${mostWaiting} changes wait for a map`,
+          `Controller ${controller.name} reconciles all objects: more than ${Maps.mostOfOne} changes wait for a map`,
           Effect.logInfo
         )
       }
       work.openUnsafe()
     }
 
-    /** Adds all objects in place of the dropped maps. A standby skips that, because a term begins with all objects. */
-    const reconcileAll = (): void => {
-      isOverfull = false
+    /** Adds objects in place of the dropped maps of a namespace. A standby skips that, because a term begins with all objects. */
+    const reconcileFor = (namespace: string): void => {
       if (options.news === true) return
-      const at = clock.currentTimeMillisUnsafe()
-      for (const key of options.primary.store.keys())
-        queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
+      const trigger = { kind: "resync", at: clock.currentTimeMillisUnsafe() } as const
+      const priority = { priority: WorkQueue.low }
+      const delay = rounds.plan()
+      for (const key of options.primary.store.keys(delay === undefined ? namespace : undefined)) {
+        const isOwn = parseKey(key).namespace === namespace
+        queue.addAfter(key, isOwn ? 0 : (delay ?? 0), trigger, priority)
+      }
     }
+
+    /** A map on the account of the namespace. */
+    const charged = ({ map, namespace }: NonNullable<ReturnType<typeof maps.next>>): Effect.Effect<void, never, R> =>
+      account === undefined
+        ? map
+        : Effect.suspend(() => {
+            account.begin(namespace === "" ? undefined : namespace, now())
+            return Effect.ensuring(
+              map,
+              Effect.sync(() => account.end(now))
+            )
+          })
 
     /** Reports an error of an author's predicate or map once. It must not end the watch. */
     const reportOnce = (what: "predicate" | "map", error: unknown): void => {
@@ -252,6 +269,7 @@ export const connect = <R>(
             return
           }
           later(
+            object.metadata.namespace ?? "",
             keys.pipe(
               Effect.map((found) => add(Array.from(found, (key) => Resource.keyStringOf(controller.resource, key)))),
               // A map that does not end would block all later ones.
@@ -282,9 +300,11 @@ export const connect = <R>(
     }
 
     yield* Effect.suspend(() => {
-      if (isOverfull) reconcileAll()
-      const next = lines.shift() ?? maps.shift()
-      if (next !== undefined) return next
+      for (let namespace = maps.dropped(); namespace !== undefined; namespace = maps.dropped()) reconcileFor(namespace)
+      const line = lines.shift()
+      if (line !== undefined) return line
+      const next = maps.next()
+      if (next !== undefined) return charged(next)
       intake.isMapping = false
       work.closeUnsafe()
       // The latch is opened in synchronous code, which must not run a map.
@@ -292,6 +312,7 @@ export const connect = <R>(
     }).pipe(
       Effect.forever,
       Effect.provideService(Mapping, controller.name),
+      Effect.provideService(Account, account),
       // Detached, because an author's map may hang. A late result goes into a queue that is shut down.
       Detached.forkScoped
     )

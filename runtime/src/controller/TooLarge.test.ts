@@ -61,6 +61,42 @@ describe("An object that is too large for the cache", () => {
   )
 })
 
+describe("An object that does not fit into a full cache", () => {
+  const annotations = { note: "x".repeat(40_000) }
+
+  effect(
+    "shows that in its conditions, until it fits",
+    withWorld(
+      ({ server }) =>
+        Effect.gen(function* () {
+          const { names, reconcile } = counted(() => Effect.succeed(Result.done))
+          server.put(Widget, { ...widget("own"), metadata: { name: "own", namespace: "other" } })
+          for (let at = 0; at < 3; at++)
+            server.put(Widget, { ...widget(`${at}`), metadata: { name: `${at}`, annotations } })
+          yield* run({ reconcile })
+          yield* pass("1 minute")
+          const shown = () => [0, 1, 2].map((at) => server.get(Widget, `${at}`)?.status?.conditions?.[0])
+          const reported = shown().flatMap((condition) => condition ?? [])
+          expect(reported).toHaveLength(1)
+          expect(reported[0]).toMatchObject({
+            type: "Ready",
+            reason: "TooLarge",
+            message: expect.stringMatching(
+              /^Widget default\/\d is too large to be reconciled: it takes 4\d{4} bytes in the cache, which is full, and no namespace takes more of it than default \(.*--cache-memory\)/
+            )
+          })
+          expect(names()).toContain("own")
+          const held = shown().findIndex((condition) => condition !== undefined)
+          for (const at of [0, 1, 2]) if (at !== held) server.remove(Widget, `${at}`)
+          yield* pass("1 minute")
+          expect(shown()[held]).toBeUndefined()
+          expect(names().at(-1)).toBe(`${held}`)
+        }),
+      { memory: 100_000 }
+    )
+  )
+})
+
 describe("A child that is too large for the cache", () => {
   const message =
     "ConfigMap default/a is too large for a child: it takes more than 524288 bytes in the cache, so each reconcile would read it from the API server (shorten its values, labels and annotations)"

@@ -2,6 +2,7 @@
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Budget from "../cache/Budget.ts"
+import * as Transform from "../cache/Transform.ts"
 import * as WriteEffect from "../cache/WriteEffect.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
@@ -9,11 +10,16 @@ import type * as Resource from "../resource/Resource.ts"
 /** The object is too large. The runtime does not reconcile it before it is smaller or is deleted. It corrects a child once for each change. */
 export class TooLarge extends Data.TaggedError("TooLarge")<{ readonly message: string }> {}
 
-/** The error about an object. */
-export const of = ({ kind }: Resource.Any, { metadata }: KubernetesObject): TooLarge =>
-  new TooLarge({
-    message: `${kind} ${keyString(metadata)} is too large to be reconciled: it takes more than ${Budget.mostBytes} bytes in the cache (shorten its values, labels and annotations)`
+/** The error about a reconciled object of which the cache has this part. */
+export const of = ({ kind }: Resource.Any, { metadata }: KubernetesObject, cached: KubernetesObject): TooLarge => {
+  const bytes = Transform.crowdedBytes(cached)
+  return new TooLarge({
+    message:
+      bytes === undefined
+        ? `${kind} ${keyString(metadata)} is too large to be reconciled: it takes more than ${Budget.mostBytes} bytes in the cache (shorten its values, labels and annotations)`
+        : `${kind} ${keyString(metadata)} is too large to be reconciled: it takes ${bytes} bytes in the cache, which is full, and no namespace takes more of it than ${metadata.namespace} (delete objects of the namespace, or ask an administrator for more --cache-memory)`
   })
+}
 
 /**
  * Returns a child, or fails if the child is too large. Only the answers of the API server have managedFields, so a child from the cache

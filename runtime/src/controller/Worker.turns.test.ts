@@ -15,6 +15,45 @@ const broken = new Broken({ message: "no luck" })
 
 const touched = (how: string) => ({ metadata: { labels: { touched: how } } })
 
+describe("Reconciles that wait", () => {
+  /** 4 workers, slow reconciles of a tenant, and fast ones that come later. */
+  const shares = (tenants: number, honest: number) =>
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        let [now, inAll, beside, begun, done] = [0, 0, 0, 0, 0]
+        const { reconcile } = counted((_, { metadata }) =>
+          metadata.namespace === "tenant"
+            ? Effect.gen(function* () {
+                now++
+                inAll = Math.max(inAll, now)
+                if (begun < honest && begun > 0) beside = Math.max(beside, now)
+                yield* Effect.ensuring(
+                  Effect.sleep("30 seconds"),
+                  Effect.sync(() => void now--)
+                )
+                return Result.done
+              })
+            : Effect.gen(function* () {
+                begun++
+                yield* Effect.sleep("1 second")
+                done++
+                return Result.done
+              })
+        )
+        yield* run({ reconcile, concurrency: 4 })
+        for (let at = 0; at < tenants; at++)
+          server.put(Widget, { metadata: { name: `t${at}`, namespace: "tenant" }, spec: { size: 1 } })
+        yield* pass("1 second")
+        for (let at = 0; at < honest; at++) server.put(Widget, widget(`h${at}`))
+        yield* pass("45 seconds")
+        expect([inAll, done, beside <= 2]).toEqual([4, honest, true])
+      })
+    )
+
+  effect("of one namespace hold at most half of the workers while others wait", shares(40, 20))
+  effect("of one namespace alone hold all workers", shares(40, 0))
+})
+
 describe("A requeued run", () => {
   for (const [how, again] of [
     ["with requeueAfter", Result.requeueAfter("10 millis")],

@@ -66,6 +66,8 @@ export type Services = Controller.Services | Reachability.Reachability
 export interface Options extends Pick<EmbeddedCluster.Options, "webhooks"> {
   /** The custom kinds of its CRDs. Default: Widget. */
   readonly kinds?: ReadonlyArray<CustomResource.Any>
+  /** The memory of the cache. */
+  readonly memory?: number
 }
 
 /** A cluster with a webhook that changes the data of each ConfigMap. */
@@ -82,7 +84,7 @@ export const altering = (change: (data: { readonly [key: string]: string }) => o
 export const withWorld =
   (
     body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
-    { kinds = [Widget], ...options }: Options = {}
+    { kinds = [Widget], memory, ...options }: Options = {}
   ) =>
   (): Effect.Effect<void, unknown, Scope.Scope> =>
     Effect.gen(function* () {
@@ -91,7 +93,7 @@ export const withWorld =
       const attempts: Array<Attempt> = []
       const client = Client.layer({ userAgent: "test" }).pipe(Layer.provide(server.transport))
       const services = Layer.mergeAll(
-        Cache.layer(),
+        Cache.layer({ memory }),
         EventRecorder.layer({ instance: "test" }),
         Layer.effect(Reachability.Reachability, Reachability.ofCluster)
       ).pipe(Layer.provideMerge(client), Layer.provide(server.transport))

@@ -59,6 +59,8 @@ export type Runtime = Services | Reachability.Reachability
 export const layer = (options: {
   /** The namespaces that the manager follows; none means all. */
   readonly namespaces?: ReadonlyArray<string> | undefined
+  /** The bytes that all cached objects may take: see `Cache.Options`. */
+  readonly cacheMemory?: number | undefined
   /** The reporting instance of Events: the name of the pod or of the host. */
   readonly instance: string
   /** Sent as `User-Agent`. */
@@ -74,7 +76,7 @@ export const layer = (options: {
       const made = yield* Client.make({ userAgent: options.userAgent })
       const client = options.contact === undefined ? made : options.contact.client(made)
       const services = yield* Effect.gen(function* () {
-        const cache = yield* Cache.make({ namespaces: options.namespaces })
+        const cache = yield* Cache.make({ namespaces: options.namespaces, memory: options.cacheMemory })
         const recorder = yield* EventRecorder.make({ instance: options.instance })
         return Context.empty().pipe(
           Context.add(Cache.Cache, cache),

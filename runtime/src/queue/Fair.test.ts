@@ -4,11 +4,14 @@ import * as FastCheck from "fast-check"
 import * as CpuUse from "./CpuUse.ts"
 import { Entry } from "./Entry.ts"
 import * as Fair from "./Fair.ts"
+import * as Held from "./Held.ts"
 
-const world = () => {
+const world = (workers?: number) => {
   const use = CpuUse.make()
   let at = 0
-  const ready = Fair.make<never>(use, () => at)
+  const running = new Set<Entry<never>>()
+  const held = Held.make(running, workers)
+  const ready = Fair.make<never>(use, held, () => at)
   const add = (key: string, priority = 0): Entry<never> => {
     const entry = new Entry<never>(key)
     entry.priority = priority
@@ -22,6 +25,8 @@ const world = () => {
   }
   return {
     use,
+    held,
+    running,
     ready,
     add,
     take,
@@ -163,6 +168,41 @@ test("The order of keys is that of a sorted list, for any use and any sequence o
       expect(ready.size()).toBe(model.length)
     }
     expect(sorted().map((each) => ready.indexOf(each))).toEqual(model.map((_, index) => index))
+  })
+  FastCheck.assert(property, { numRuns: 300, seed: Seed.current() })
+})
+
+test("The order of keys is fair between namespaces that hold workers, for any sequence of runs", () => {
+  const workers = 6
+  const half = 3
+  const step = FastCheck.oneof(
+    { weight: 5, arbitrary: FastCheck.record({ add: FastCheck.constantFrom("a", "a", "b", "c") }) },
+    { weight: 4, arbitrary: FastCheck.record({ begin: FastCheck.boolean() }) },
+    { weight: 2, arbitrary: FastCheck.record({ end: FastCheck.nat() }) }
+  )
+  const property = FastCheck.property(FastCheck.array(step, { maxLength: 80, size: "max" }), (steps) => {
+    const { add, ready, running, take } = world(workers)
+    let waiting: Array<Entry<never>> = []
+    const namespaceOf = ({ key }: Entry<never>) => key.slice(0, 1)
+    const heldBy = (entry: Entry<never>) =>
+      [...running].filter((other) => namespaceOf(other) === namespaceOf(entry)).length
+    for (const [index, one] of steps.entries()) {
+      if ("add" in one) waiting.push(add(`${one.add}/${index}`))
+      else if ("end" in one) {
+        const ended = [...running][one.end % Math.max(1, running.size)]
+        if (ended !== undefined) running.delete(ended)
+      } else if (running.size < workers) {
+        const within = waiting.filter((entry) => heldBy(entry) < half)
+        const taken = take()
+        // A namespace alone may hold all workers.
+        expect(taken === undefined).toBe(waiting.length === 0)
+        if (taken === undefined) continue
+        if (within[0] !== undefined) expect(taken).toBe(within[0])
+        waiting = waiting.filter((entry) => entry !== taken)
+        running.add(taken)
+      }
+      expect(ready.size()).toBe(waiting.length)
+    }
   })
   FastCheck.assert(property, { numRuns: 300, seed: Seed.current() })
 })

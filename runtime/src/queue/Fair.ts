@@ -1,7 +1,7 @@
 /**
- * The ready keys of one queue, fair between namespaces: while a namespace is over its share of the CPU, its keys come after those of
- * namespaces within it, whatever their priorities. Among namespaces over their share, the one that used least comes first. While no
- * namespace is over its share, the order is that of {@link Ready}.
+ * The ready keys of one queue, fair between namespaces: while a namespace is over its share of the CPU, or holds half of the workers, its
+ * keys come after those of namespaces within their shares, whatever their priorities. Among namespaces over their share, the one that used
+ * least comes first. While no namespace is over its share, the order is that of {@link Ready}.
  *
  * `next` sets aside the keys of a namespace over its share when they are about to be served. So each key moves at most once, and a queue
  * without such a namespace does nothing more. No key starves: a namespace that waits is soon within its
@@ -10,23 +10,19 @@
 import type { CpuUse } from "./CpuUse.ts"
 import * as Share from "./CpuUse.ts"
 import type { Entry } from "./Entry.ts"
+import type { Held } from "./Held.ts"
+import { namespaceOf } from "./Held.ts"
 import * as Ready from "./Ready.ts"
-
-/** The namespace of a key; undefined for an object without one. */
-export const namespaceOf = (key: string): string | undefined => {
-  const end = key.indexOf("/")
-  return end < 0 ? undefined : key.slice(0, end)
-}
 
 /**
  * No ready keys. Without `use`, the order is that of {@link Ready}.
  *
  * @param now monotonic milliseconds
  */
-export const make = <T>(use: CpuUse | undefined, now: () => number): Ready.Ready<T> =>
-  use === undefined ? Ready.make() : fair(use, now)
+export const make = <T>(use: CpuUse | undefined, held: Held, now: () => number): Ready.Ready<T> =>
+  use === undefined ? Ready.make() : fair(use, held, now)
 
-const fair = <T>(use: CpuUse, now: () => number): Ready.Ready<T> => {
+const fair = <T>(use: CpuUse, held: Held, now: () => number): Ready.Ready<T> => {
   const main = Ready.make<T>()
   /** The keys that were set aside, by namespace. A namespace keeps its line until it is empty, also within its share. */
   const asides = new Map<string, Ready.Ready<T>>()
@@ -35,10 +31,13 @@ const fair = <T>(use: CpuUse, now: () => number): Ready.Ready<T> => {
   const asideOf = (entry: Entry<T>): Ready.Ready<T> | undefined =>
     asides.size === 0 ? undefined : asides.get(namespaceOf(entry.key) ?? "")
 
-  /** The CPU time of a namespace over its share, and otherwise 0. */
+  let crowds = held.crowds()
+
+  /** The CPU time in ms and the workers of a namespace over its share, and otherwise 0. */
   const excess = (namespace: string | undefined, at: number): number => {
-    const used = namespace === undefined ? 0 : use.of(namespace, at)
-    return used > Share.shareMillis ? used : 0
+    if (namespace === undefined) return 0
+    const used = use.of(namespace, at)
+    return (used > Share.shareMillis ? used : 0) + (crowds.size === 0 ? 0 : (crowds.get(namespace) ?? 0))
   }
 
   const setAside = (namespace: string, entry: Entry<T>): void => {
@@ -62,7 +61,10 @@ const fair = <T>(use: CpuUse, now: () => number): Ready.Ready<T> => {
     return undefined
   }
 
-  const isPlain = (): boolean => asides.size === 0 && use.isQuiet()
+  const isPlain = (): boolean => {
+    crowds = held.crowds()
+    return asides.size === 0 && crowds.size === 0 && use.isQuiet()
+  }
 
   /** Less than 0 if `a` comes first. */
   const order = (a: Entry<T>, excessOfA: number, b: Entry<T>, excessOfB: number): number =>

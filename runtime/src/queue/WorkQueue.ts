@@ -38,6 +38,7 @@ import type { CpuUse } from "./CpuUse.ts"
 import * as Delayed from "./Delayed.ts"
 import { type Entered, Entry } from "./Entry.ts"
 import * as Fair from "./Fair.ts"
+import * as Held from "./Held.ts"
 import type { Position, Snapshot } from "./State.ts"
 import * as Waiters from "./Waiters.ts"
 import * as WrittenVersions from "./WrittenVersions.ts"
@@ -116,6 +117,8 @@ export interface WorkQueue<T> {
   readonly snapshot: () => Snapshot
   /** The state of a key. O(ready), for `why`. */
   readonly position: (key: string) => Position
+  /** The runs in progress of a namespace, if they keep its keys behind ready ones of others. O(ready), for `why`. */
+  readonly heldBefore: (namespace: string) => number | undefined
   /** The triggers of the next run of a key, oldest first, and the number of older ones. */
   readonly pending: (key: string) => { readonly triggers: ReadonlyArray<T>; readonly dropped: number }
 }
@@ -130,14 +133,17 @@ export const make = <T>(options?: {
   readonly left?: ((key: string, trigger: T) => void) | undefined
   /** The CPU use of namespaces: keys of a namespace over its share run after all others. See `Fair`. */
   readonly use?: CpuUse | undefined
+  /** The number of workers: with `use`, keys of a namespace that holds half of them run after all others. */
+  readonly workers?: number | undefined
 }): Effect.Effect<WorkQueue<T>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const keep = Math.max(1, options?.triggers ?? 10)
     const entries = new Map<string, Entry<T>>()
-    const ready = Fair.make<T>(options?.use, () => Time.monotonic(clock))
-    const delayed = Delayed.make<T>()
     const running = new Set<Entry<T>>()
+    const held = Held.make(running, options?.workers)
+    const ready = Fair.make<T>(options?.use, held, () => Time.monotonic(clock))
+    const delayed = Delayed.make<T>()
     /** Ready keys with no run in progress. */
     let available = 0
     let [adds, retries, stopped] = [0, 0, false]
@@ -430,6 +436,13 @@ export const make = <T>(options?: {
       drained: drained.await,
       snapshot,
       position,
+      heldBefore: (namespace) => {
+        let isBehind = false
+        ready.each(({ key, running }) => {
+          if (!running && Held.namespaceOf(key) !== namespace) isBehind = true
+        })
+        return isBehind ? held.crowds().get(namespace) : undefined
+      },
       pending
     }
   })

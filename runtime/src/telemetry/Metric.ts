@@ -337,10 +337,20 @@ export const cacheBytes = gauge(
   ["kind"]
 )
 
-/** Objects of which the cache keeps only name and version, because they are larger than its budget for one object. */
+/** The approximate memory of the cached objects of all kinds: see `--cache-memory`. */
+export const cacheMemory = gauge("homeostat_cache_memory_bytes", "Approximate memory of the objects in the cache", [])
+
+/** The most memory of the cached objects of all kinds. Beyond it the cache keeps only name and version of some objects. */
+export const cacheMemoryLimit = gauge(
+  "homeostat_cache_memory_limit_bytes",
+  "The most memory of the objects in the cache: beyond it, large objects of the namespace with most are kept as name and version",
+  []
+)
+
+/** Objects of which the cache keeps only name and version, because they are larger than its budget for one object, or did not fit. */
 export const cacheTooLarge = gauge(
   "homeostat_cache_objects_too_large",
-  "Objects of which the cache keeps only name and version, because they are too large, by kind",
+  "Objects of which the cache keeps only name and version, because they are too large or do not fit, by kind",
   ["kind"]
 )
 

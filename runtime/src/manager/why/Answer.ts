@@ -4,6 +4,7 @@
  */
 import { parse as parseSelector } from "../../cache/LabelSelector.ts"
 import * as CpuUse from "../../queue/CpuUse.ts"
+import * as Held from "../../queue/Held.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../../resource/KubernetesObject.ts"
 import * as BindAddress from "../BindAddress.ts"
@@ -188,6 +189,26 @@ const ofDeletion = (facts: Facts, object: KubernetesObject): Answer => {
   }
 }
 
+/** Why objects of other namespaces go before one that has waited. */
+const behind = ({ controller, key: { namespace }, queue }: Facts, waited: string): Omit<Answer, "verdict"> => {
+  const { heldWorkers, overShareMillis } = queue ?? {}
+  const window = span(CpuUse.windowMillis)
+  if (overShareMillis !== undefined)
+    return {
+      answer: `${waited} Objects of other namespaces go first. The reconciles of namespace ${namespace} used ${overShareMillis} ms of CPU in the last ${window} (its share is ${CpuUse.shareMillis} ms).`,
+      hints: [
+        `The object keeps its place, and has it again when its namespace has used less than that in ${window}: reduce the number or the size of the namespace's objects, or how often they change.`
+      ]
+    }
+  if (heldWorkers === undefined) return { answer: waited }
+  return {
+    answer: `${waited} Objects of other namespaces go first. The reconciles of namespace ${namespace} hold ${heldWorkers} of ${counted(controller.workers, "worker")} (its share is ${Held.mostOf(controller.workers)}).`,
+    hints: [
+      "The object keeps its place, and has it again when one of these reconciles ends: look for what they wait for, such as a webhook that answers slowly."
+    ]
+  }
+}
+
 const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
   const { controller, now, queue } = facts
   const last = facts.entry?.runs.at(-1)
@@ -206,7 +227,7 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
       }
     }
     case "Ready": {
-      const { busy = 0, overShareMillis } = queue ?? {}
+      const { busy = 0 } = queue ?? {}
       const { index, priority } = position
       const before = index === 0 ? "it is next" : `${counted(index, "object")} ${index === 1 ? "is" : "are"} before it`
       const workers =
@@ -215,15 +236,7 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
           : `${busy} of ${counted(controller.workers, "worker")} ${busy === 1 ? "is" : "are"} busy`
       const low = priority < 0 ? " Recently changed objects go first, and this object has not changed." : ""
       const waited = `${named(facts)} has waited for a free worker for ${span(now - position.since)}: ${before}, and ${workers}.${low}`
-      if (overShareMillis === undefined) return { verdict: "queued", answer: waited }
-      const window = span(CpuUse.windowMillis)
-      return {
-        verdict: "queued",
-        answer: `${waited} Objects of other namespaces go first. The reconciles of namespace ${facts.key.namespace} used ${overShareMillis} ms of CPU in the last ${window} (its share is ${CpuUse.shareMillis} ms).`,
-        hints: [
-          `The object keeps its place, and has it again when its namespace has used less than that in ${window}: reduce the number or the size of the namespace's objects, or how often they change.`
-        ]
-      }
+      return { verdict: "queued", ...behind(facts, waited) }
     }
     case "Delayed": {
       const message = last?.message === undefined ? "" : `: ${sentence(last.message)}`

@@ -77,6 +77,8 @@ export interface Facts {
         readonly busy: number
         /** The CPU time of the attempts of its namespace lately, in ms, if that is over the share. */
         readonly overShareMillis?: number | undefined
+        /** The workers with objects of its namespace, if those are at least half of all, and objects of others wait. */
+        readonly heldWorkers?: number | undefined
       }
     | undefined
   readonly children: ReadonlyArray<ChildFact>

@@ -223,7 +223,8 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
               position: queue.position(text),
               ...queue.pending(text),
               busy: queue.snapshot().processing,
-              overShareMillis: overShare(subject, key, Time.monotonic(clock))
+              overShareMillis: overShare(subject, key, Time.monotonic(clock)),
+              heldWorkers: key.namespace === undefined ? undefined : queue.heldBefore(key.namespace)
             },
       children,
       recordingOf: runner.recordingOf,

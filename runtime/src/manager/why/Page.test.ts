@@ -135,6 +135,34 @@ effect(
   )
 )
 
+effect(
+  "The answer about an object that waits shows that its namespace holds more than its share of the workers",
+  withWorld(({ server }) =>
+    Effect.gen(function* () {
+      for (let at = 0; at < 4; at++) server.put(Widget, widget(`slow${at}`))
+      const { ask } = yield* asked(
+        Controller.make("widgets", {
+          for: Widget,
+          concurrency: 4,
+          timeout: "1 hour",
+          reconcile: () => Effect.delay(Effect.succeed(Result.done), "1 minute")
+        })
+      )
+      server.put(Widget, widget("waiting"))
+      yield* TestClock.adjust("10 seconds")
+      const answer = Effect.map(ask("kind=widget&name=waiting"), (text) => text.split("\n\n")[0])
+      expect(yield* answer).toBe(
+        "Widget default/waiting has waited for a free worker for 10s: it is next, and all 4 workers are busy."
+      )
+      server.put(Widget, { metadata: { name: "honest", namespace: "other" }, spec: { size: 1 } })
+      yield* TestClock.adjust("1 second")
+      expect(yield* answer).toBe(
+        "Widget default/waiting has waited for a free worker for 11s: 1 object is before it, and all 4 workers are busy. Objects of other namespaces go first. The reconciles of namespace default hold 4 of 4 workers (its share is 2).\nThe object keeps its place, and has it again when one of these reconciles ends: look for what they wait for, such as a webhook that answers slowly."
+      )
+    })
+  )
+)
+
 describe("The answer of a webhook", () => {
   /** The history of a program with webhooks for these kinds, which denied the creation of ConfigMap `default/page`. */
   const denied = (...resources: ReadonlyArray<Admissions.Admissions["resources"][number]>) => {
