@@ -194,7 +194,7 @@ export const prepare = <R>(
         timers: new Map()
       }
       const { memory, queue } = shared
-      yield* metered.follow(queue, shared.backoffs)
+      yield* metered.follow(queue, shared.backoffs, memory.paused)
       yield* Effect.acquireRelease(
         Effect.suspend(() => {
           current = Option.some(queue)

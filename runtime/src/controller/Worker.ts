@@ -25,6 +25,7 @@ import { type Attempt, messageOf, type Observer, Observers, Outcome, outcomeOf, 
 import { Account, CpuAccount } from "./CpuAccount.ts"
 import type { Change } from "./HotLoop.ts"
 import * as Lasting from "./Lasting.ts"
+import * as Paused from "./Paused.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
@@ -194,6 +195,8 @@ const loop = <R>(
         const found = shared.informer.store.get(item.key)
         account.begin(found?.metadata.namespace, began)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
+        if (memory.paused.size > 0 && object !== undefined && Paused.reasonOf(object) === undefined)
+          memory.paused.delete(object.metadata.uid)
         const generation = object?.metadata.generation
         const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid)
 

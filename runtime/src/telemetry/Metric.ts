@@ -184,6 +184,13 @@ export const backoffObjects = gauge(
   ["controller"]
 )
 
+/** Objects that the annotation `homeostat.dev/paused` pauses, by controller. */
+export const pausedObjects = gauge(
+  "homeostat_paused_objects",
+  "Objects that the annotation homeostat.dev/paused pauses, by controller",
+  ["controller"]
+)
+
 /** The most attempts in a row of an object in back-off. */
 export const backoffAttempts = gauge(
   "homeostat_backoff_attempts",

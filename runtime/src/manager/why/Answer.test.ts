@@ -42,6 +42,18 @@ const deleting = (finalizers?: ReadonlyArray<string>) =>
     managedFields: []
   })
 
+const paused = (value: string) =>
+  shop({
+    annotations: { "homeostat.dev/paused": value },
+    managedFields: [
+      {
+        manager: "kubectl-annotate",
+        operation: "Update",
+        fieldsV1: { "f:metadata": { "f:annotations": { "f:homeostat.dev/paused": {} } } }
+      }
+    ]
+  })
+
 const tap = { ...cases.reconciled.controller, finalizers: ["example.com/tap"] }
 
 const again = (until: number) => queue({ _tag: "Processing", since: now, again: false, until })
@@ -181,6 +193,38 @@ describe("The answer", () => {
         answer: `${asked} and waits for finalizers a/b and orphan, which controller webapp does not own; webapp has nothing left to do.`,
         hints: ["The manager that added it removes it when its own work is done."]
       }
+    ],
+    "for a paused object": [
+      {
+        cached: paused("maintenance until 18:00"),
+        live: { _tag: "There", object: paused("maintenance until 18:00") },
+        queue: queue({ _tag: "Absent" })
+      },
+      {
+        verdict: "paused",
+        answer:
+          "The annotation homeostat.dev/paused pauses WebApp default/shop: maintenance until 18:00. kubectl-annotate set it.",
+        hints: [
+          "No controller writes it or its children. To resume: kubectl annotate webapps.apps.kubedojo.io shop -n default homeostat.dev/paused-"
+        ]
+      }
+    ],
+    "for a paused object without an answer of the API server": [
+      { cached: paused("true"), live: { _tag: "Unknown", reason: "x" }, queue: undefined },
+      {
+        verdict: "paused",
+        answer: "The annotation homeostat.dev/paused pauses WebApp default/shop.",
+        hints: [
+          "No controller writes it or its children. To resume: kubectl annotate webapps.apps.kubedojo.io shop -n default homeostat.dev/paused-"
+        ]
+      }
+    ],
+    "for a paused object whose last reconcile still runs": [
+      {
+        cached: paused("true"),
+        queue: queue({ _tag: "Processing", since: now - 1500, again: false, until: undefined })
+      },
+      { verdict: "running", answer: "WebApp default/shop is being reconciled right now, for 1s." }
     ],
     "for an object that waits for the only worker": [
       {

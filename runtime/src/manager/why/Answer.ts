@@ -3,12 +3,13 @@
  * and the present precedes the past.
  */
 import { parse as parseSelector } from "../../cache/LabelSelector.ts"
+import * as Paused from "../../controller/Paused.ts"
 import * as CpuUse from "../../queue/CpuUse.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../../resource/KubernetesObject.ts"
 import * as BindAddress from "../BindAddress.ts"
 import { type ConditionFact, conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, unsynced } from "./Facts.ts"
-import { setterOf } from "./Fields.ts"
+import { managerOf, setterOf } from "./Fields.ts"
 import type { Run } from "./Journal.ts"
 import { future, past, span } from "./Time.ts"
 import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./Words.ts"
@@ -24,6 +25,7 @@ export type Verdict =
   | "not-seen-yet"
   | "unreachable"
   | "running"
+  | "paused"
   | "deletion-blocked"
   | "deleting"
   | "queued"
@@ -188,6 +190,20 @@ const ofDeletion = (facts: Facts, object: KubernetesObject): Answer => {
   }
 }
 
+const ofPaused = (facts: Facts, why: string): Answer => {
+  const stored = facts.live._tag === "There" ? facts.live.object : undefined
+  const setter = managerOf(stored, `metadata.annotations.${Paused.annotation}`)
+  const by = setter === undefined ? "" : ` ${setter} set it.`
+  const namespace = facts.key.namespace === undefined ? "" : ` -n ${facts.key.namespace}`
+  return {
+    verdict: "paused",
+    answer: `${sentence(Paused.describe(named(facts), why))}${by}`,
+    hints: [
+      `No controller writes it or its children. To resume: kubectl annotate ${facts.resource} ${facts.key.name}${namespace} ${Paused.annotation}-`
+    ]
+  }
+}
+
 const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
   const { controller, now, queue } = facts
   const last = facts.entry?.runs.at(-1)
@@ -340,5 +356,7 @@ export const answerOf = (facts: Facts): Answer => {
   if (cached.metadata.deletionTimestamp !== undefined && queue?.position._tag !== "Processing") {
     return ofDeletion(facts, cached)
   }
+  const paused = Paused.reasonOf(cached)
+  if (paused !== undefined && queue?.position._tag !== "Processing") return ofPaused(facts, paused)
   return (queue === undefined ? undefined : ofQueue(facts, queue.position)) ?? ofRest(facts)
 }
