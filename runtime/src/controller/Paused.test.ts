@@ -79,7 +79,7 @@ describe("The reason of a pause", () => {
     expect(Paused.reasonOf(object)).toBe(reason)
   })
 
-  test("takes 100 KiB of a stranger without a copy of it", () => {
+  test("is short for a value of 100 KiB", () => {
     expect(Buffer.byteLength(Paused.reasonOf(object("\u0007".repeat(100_000))) ?? "")).toBeLessThan(2048)
   })
 })
