@@ -13,7 +13,9 @@ import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { Exchanges, Ledger } from "../client/Exchange.ts"
+import { Fence } from "../client/Fence.ts"
 import { FieldManager } from "../client/FieldManager.ts"
+import { WriteSwitch } from "../client/WriteSwitch.ts"
 import type { Item } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
@@ -96,6 +98,8 @@ const loop = <R>(
       const now = () => Time.monotonic(clock)
       const reachability = Context.get(services, Reachability)
       const observers = Context.get(services, Observers)
+      const writes = Context.get(services, WriteSwitch)
+      const { permits } = Context.get(services, Fence)
       const tracing = Context.get(services, Tracing)
       const annotations = { ...Context.get(services, References.CurrentLogAnnotations), controller: controller.name }
       const base = Context.add(services, FieldManager, controller.fieldManager)
@@ -277,13 +281,14 @@ const loop = <R>(
       return Effect.gen(function* () {
         while (!progress.isOver) {
           if (!reachability.isReached()) yield* restore(reachability.reached)
+          if (writes?.stop() !== undefined) yield* restore(writes.resumed)
           const taken = yield* queue.take
           if (Option.isNone(taken)) {
             progress.isOver = true
             return
           }
-          // The connection may be lost since this worker began to wait: then the key goes back.
-          if (!reachability.isReached()) {
+          // The connection may be lost since this worker began to wait, or writes may be stopped: then the key goes back.
+          if (!reachability.isReached() || writes?.stop() !== undefined) {
             queue.putBack(taken.value)
             continue
           }
@@ -293,8 +298,12 @@ const loop = <R>(
           const { _tag } = yield* attempt(taken.value)
           account.end(now)
           progress.key = undefined
+          if (_tag !== "Interrupted" || progress.isOver) continue
           // The Lease is lost. The term will interrupt this worker, and another attempt could not write.
-          if (_tag === "Interrupted" && !progress.isOver) return yield* restore(Effect.never)
+          if (!permits()) return yield* restore(Effect.never)
+          // A stop of all writes has ended the attempt.
+          for (const trigger of taken.value.triggers)
+            queue.add(taken.value.key, trigger, { priority: taken.value.priority })
         }
       })
     })

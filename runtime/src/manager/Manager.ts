@@ -23,6 +23,7 @@ import * as Cache from "../cache/Cache.ts"
 import * as Client from "../client/Client.ts"
 import * as Fence from "../client/Fence.ts"
 import type { Transport } from "../client/Transport.ts"
+import * as WriteSwitch from "../client/WriteSwitch.ts"
 import type { Controller, Services } from "../controller/Controller.ts"
 import * as Reachability from "../controller/Reachability.ts"
 import * as Runner from "../controller/Runner.ts"
@@ -73,6 +74,7 @@ export const layer = (options: {
     Effect.gen(function* () {
       const made = yield* Client.make({ userAgent: options.userAgent })
       const client = options.contact === undefined ? made : options.contact.client(made)
+      const writes = yield* WriteSwitch.make
       const services = yield* Effect.gen(function* () {
         const cache = yield* Cache.make({ namespaces: options.namespaces })
         const recorder = yield* EventRecorder.make({ instance: options.instance })
@@ -81,11 +83,15 @@ export const layer = (options: {
           Context.add(EventRecorder.EventRecorder, recorder),
           Context.add(Reachability.Reachability, yield* Reachability.ofCluster)
         )
-      }).pipe(Effect.provideService(Client.Client, client))
+      }).pipe(Effect.provideService(Client.Client, client), Effect.provideService(WriteSwitch.WriteSwitch, writes))
       yield* ProcessMetrics.metered
       yield* FairScheduler.lagMetered
       // The metrics page takes the registry from the context of its fiber.
-      return services.pipe(Context.add(Client.Client, client), Context.add(Metrics.Metrics, yield* Metrics.Metrics))
+      return services.pipe(
+        Context.add(Client.Client, client),
+        Context.add(WriteSwitch.WriteSwitch, writes),
+        Context.add(Metrics.Metrics, yield* Metrics.Metrics)
+      )
     }).pipe(
       Effect.provideServiceEffect(
         Metrics.Metrics,
@@ -189,7 +195,10 @@ export const start = <R>(
         : `${hanging.join(" and ")} can't lead: reconciles of the last leadership do not end`
     })
     if (leaderElection !== undefined) {
-      yield* health.readiness("leader-election", () => leaderElection.state().refused)
+      yield* health.readiness("leader-election", () => {
+        const { refused, stop } = leaderElection.state()
+        return refused ?? (stop === undefined ? undefined : { note: WriteSwitch.describe(stop) })
+      })
     }
     yield* WhyPage.serve(controllers, runners, leaderElection, settings.admissions)
     yield* RecordingsPage.serve(ring, settings.recordings?.program)

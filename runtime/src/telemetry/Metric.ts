@@ -184,6 +184,13 @@ export const backoffObjects = gauge(
   ["controller"]
 )
 
+/** 1 while a user stops all writes, else 0, by the name of the Lease. */
+export const writesStopped = gauge(
+  "homeostat_writes_stopped",
+  "1 while a user stops all writes of the manager with an annotation of its Lease, else 0, by the name of the Lease",
+  ["name"]
+)
+
 /** Objects that the annotation `homeostat.dev/paused` pauses, by controller. */
 export const pausedObjects = gauge(
   "homeostat_paused_objects",

@@ -393,7 +393,7 @@ describe("The result of an attempt", () => {
     [{ outcome: "RequeueAfter", next: { _tag: "Run", afterMillis: 5000 } }, "done, requeue after 5s"],
     [{ outcome: "Requeue" }, "requeued"],
     [{ outcome: "Vanished" }, "it was gone"],
-    [{ outcome: "Interrupted" }, "interrupted, as the process or its leadership ended"],
+    [{ outcome: "Interrupted" }, "interrupted, as the process or its leadership ended, or writes were stopped"],
     [{ outcome: "Unreachable" }, "no API server answered"],
     [{ outcome: "Terminal", message: "m" }, "failed permanently: m"],
     [{ outcome: "Failed", message: "m" }, "failed: m"],

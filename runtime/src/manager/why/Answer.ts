@@ -3,11 +3,13 @@
  * and the present precedes the past.
  */
 import { parse as parseSelector } from "../../cache/LabelSelector.ts"
+import * as WriteSwitch from "../../client/WriteSwitch.ts"
 import * as Paused from "../../controller/Paused.ts"
 import * as CpuUse from "../../queue/CpuUse.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
-import { type KubernetesObject, keyString } from "../../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
 import * as BindAddress from "../BindAddress.ts"
+import * as LeaseStop from "../LeaseStop.ts"
 import { type ConditionFact, conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, unsynced } from "./Facts.ts"
 import { managerOf, setterOf } from "./Fields.ts"
 import type { Run } from "./Journal.ts"
@@ -26,6 +28,7 @@ export type Verdict =
   | "unreachable"
   | "running"
   | "paused"
+  | "writes-stopped"
   | "deletion-blocked"
   | "deleting"
   | "queued"
@@ -189,6 +192,14 @@ const ofDeletion = (facts: Facts, object: KubernetesObject): Answer => {
           ]
   }
 }
+
+const ofStop = (facts: Facts, stop: WriteSwitch.Stop, lease: ObjectKey): Answer => ({
+  verdict: "writes-stopped",
+  answer: `${named(facts)} waits: ${sentence(WriteSwitch.describe(stop))} Its reconcile goes on ${future(stop.until, facts.now)}.`,
+  hints: [
+    `To go on now: kubectl annotate lease ${lease.name} -n ${lease.namespace} ${LeaseStop.untilAnnotation}-, or the command "writes resume".`
+  ]
+})
 
 const ofPaused = (facts: Facts, why: string): Answer => {
   const stored = facts.live._tag === "There" ? facts.live.object : undefined
@@ -356,6 +367,7 @@ export const answerOf = (facts: Facts): Answer => {
   if (cached.metadata.deletionTimestamp !== undefined && queue?.position._tag !== "Processing") {
     return ofDeletion(facts, cached)
   }
+  if (election?.stop !== undefined) return ofStop(facts, election.stop, election.lease)
   const paused = Paused.reasonOf(cached)
   if (paused !== undefined && queue?.position._tag !== "Processing") return ofPaused(facts, paused)
   return (queue === undefined ? undefined : ofQueue(facts, queue.position)) ?? ofRest(facts)

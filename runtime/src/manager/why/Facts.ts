@@ -1,5 +1,6 @@
 /** The facts about an object that `why` explains, and functions to read them. `WhyGather` gathers them. */
 
+import type { Stop } from "../../client/WriteSwitch.ts"
 import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import type { Condition } from "../../resource/Condition.ts"
@@ -42,6 +43,8 @@ export interface Facts {
         readonly holder: string | undefined
         readonly identity: string
         readonly lease: ObjectKey
+        /** The stop of all writes that holds now. */
+        readonly stop?: Stop | undefined
       }
     | undefined
   /** Whether the API server answers the controllers. */
