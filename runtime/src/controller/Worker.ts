@@ -93,7 +93,7 @@ const loop = <R>(
 ): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((services: Context.Context<R | Reachability>) => {
-      const { backoffs, controller, memory, queue, timeouts, trouble } = shared
+      const { backoffs, controller, hold, memory, queue, timeouts, trouble } = shared
       const clock = Context.get(services, Clock.Clock)
       const now = () => Time.monotonic(clock)
       const reachability = Context.get(services, Reachability)
@@ -282,13 +282,14 @@ const loop = <R>(
         while (!progress.isOver) {
           if (!reachability.isReached()) yield* restore(reachability.reached)
           if (writes?.stop() !== undefined) yield* restore(writes.resumed)
+          if (hold?.isHeld() === true) yield* restore(hold.over)
           const taken = yield* queue.take
           if (Option.isNone(taken)) {
             progress.isOver = true
             return
           }
           // The connection may be lost since this worker began to wait, or writes may be stopped: then the key goes back.
-          if (!reachability.isReached() || writes?.stop() !== undefined) {
+          if (!reachability.isReached() || writes?.stop() !== undefined || hold?.isHeld() === true) {
             queue.putBack(taken.value)
             continue
           }

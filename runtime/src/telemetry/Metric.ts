@@ -191,6 +191,13 @@ export const writesStopped = gauge(
   ["name"]
 )
 
+/** The fields of the program's schema that the CRD of the cluster lacks, by kind and part of the object. */
+export const crdLostFields = gauge(
+  "homeostat_crd_lost_fields",
+  "Fields of the program's schema that the CRD of the cluster lacks, by kind and part: spec (no object of the kind is reconciled) or status. No series while the schema is unknown",
+  ["kind", "part"]
+)
+
 /** Objects that the annotation `homeostat.dev/paused` pauses, by controller. */
 export const pausedObjects = gauge(
   "homeostat_paused_objects",

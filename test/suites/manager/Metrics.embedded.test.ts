@@ -89,6 +89,7 @@ const theirs: { readonly [name: string]: Shown } = {
   rest_client_request_size_bytes: histogram(requestBytes, "verb", "host"),
   rest_client_response_size_bytes: histogram(requestBytes, "verb", "host"),
   leader_election_master_status: gauge("name"),
+  homeostat_writes_stopped: gauge("name"),
   process_cpu_seconds_total: counter(),
   process_start_time_seconds: gauge(),
   process_resident_memory_bytes: gauge(),

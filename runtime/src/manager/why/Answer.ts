@@ -29,6 +29,7 @@ export type Verdict =
   | "running"
   | "paused"
   | "writes-stopped"
+  | "crd-narrowed"
   | "deletion-blocked"
   | "deleting"
   | "queued"
@@ -366,6 +367,13 @@ export const answerOf = (facts: Facts): Answer => {
   }
   if (cached.metadata.deletionTimestamp !== undefined && queue?.position._tag !== "Processing") {
     return ofDeletion(facts, cached)
+  }
+  if (facts.narrowed !== undefined && queue?.position._tag !== "Processing") {
+    return {
+      verdict: "crd-narrowed",
+      answer: `${named(facts)} waits, as all objects of its kind do: ${sentence(facts.narrowed)}`,
+      hints: ["Without these fields, a reconcile would undo what they ask for. It goes on when the CRD has them."]
+    }
   }
   if (election?.stop !== undefined) return ofStop(facts, election.stop, election.lease)
   const paused = Paused.reasonOf(cached)

@@ -49,6 +49,8 @@ export interface Facts {
     | undefined
   /** Whether the API server answers the controllers. */
   readonly reachable: boolean
+  /** Why no object of the kind is reconciled: the CRD of the cluster lacks fields. */
+  readonly narrowed?: string | undefined
   /** The caches of the controller. `problem`: why a cache is not usable or not current. */
   readonly caches: ReadonlyArray<{
     readonly resource: string
