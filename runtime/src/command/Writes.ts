@@ -51,7 +51,7 @@ const flags = {
   }),
   reason: Flag.text("reason", {
     placeholder: "TEXT",
-    description: "With stop: why, in one line, for everybody who looks"
+    description: "With stop: the reason, in one line, for other users"
   })
 }
 
@@ -107,7 +107,7 @@ export const verb = (program: Verb.Named & Build.Built) =>
       })
   })
 
-/** What the annotations of a Lease say. */
+/** Whether the annotations of a Lease stop writes, in one line. */
 const answerOf = (lease: Lease, now: number): string => {
   const stop = LeaseStop.of(lease, now)
   const holder = lease.spec?.holderIdentity ?? ""

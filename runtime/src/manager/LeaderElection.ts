@@ -19,6 +19,7 @@
  *
  * Needs the permissions of `LeaseLock`, and those to create and patch Events in the namespace of the Lease.
  */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -39,6 +40,7 @@ import * as Leadership from "./Leadership.ts"
 import * as LeaseLock from "./LeaseLock.ts"
 import * as LeaseScope from "./LeaseScope.ts"
 import * as LeaseStop from "./LeaseStop.ts"
+import * as Overlap from "./Overlap.ts"
 import * as Standby from "./Standby.ts"
 
 /** The Lease and the durations. The defaults are client-go's. */
@@ -82,6 +84,8 @@ export interface State {
   readonly holder: string | undefined
   /** The stop of all writes that holds now. */
   readonly stop?: WriteSwitch.Stop | undefined
+  /** The other managers that share objects with this leader, in one line. */
+  readonly overlap?: string | undefined
   /** Why the candidate never acquires the Lease, in one sentence; undefined if it may. */
   readonly refused?: string | undefined
 }
@@ -165,6 +169,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
   const lease = `${namespace}/${name}`
   let state: State = { leading: false, holder: undefined }
   let writes: WriteSwitch.WriteSwitch | undefined
+  let overlap: string | undefined
 
   const run: LeaderElection["run"] = (lead, stop) =>
     Effect.gen(function* () {
@@ -240,6 +245,25 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
         succeeded: resolved
       })
 
+      /** Looks for other managers with objects of this one while it leads. */
+      const alone = <A, E, R>(leading: Effect.Effect<A, E, R>) => {
+        if (scope === undefined) return leading
+        const shared = registry.gauge(Metric.overlappingManagers, { name })
+        const looking = Overlap.watch({ namespace, name, scope }, (count, line) => {
+          shared.set(count)
+          overlap = line
+        })
+        return Effect.raceFirst(
+          leading,
+          Effect.catchDefect(looking, (defect) =>
+            Effect.andThen(
+              Effect.logError("The look for other managers failed unexpectedly", Cause.die(defect)),
+              Effect.never
+            )
+          )
+        )
+      }
+
       /** One leadership. Returns whether all its work has ended, or undefined if the leadership was lost. */
       const leadUntilEnd = (sentAt: number) =>
         Effect.gen(function* () {
@@ -257,7 +281,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
             Effect.andThen(Effect.logWarning(`No longer leading: ${reason}. Standing by`), move(false))
           )
           const drained = yield* Effect.raceFirst(
-            Effect.asSome(lead(leadership.permit)),
+            Effect.asSome(alone(lead(leadership.permit))),
             Effect.as(lost, Option.none())
           )
           yield* leadership.end
@@ -283,7 +307,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
     lease: { namespace, name },
     state: () => {
       const stop = writes?.stop()
-      return stop === undefined ? state : { ...state, stop }
+      return stop === undefined && overlap === undefined ? state : { ...state, stop, overlap }
     },
     run
   }

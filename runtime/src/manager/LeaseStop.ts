@@ -25,7 +25,7 @@ const longestReason = 256
 
 const over = "Writes go on: the stop of all writes is over"
 
-/** The time in an annotation, in ms since 1970; undefined if it is no RFC 3339 time. */
+/** The time in an annotation, in ms since 1970; undefined if it is not in RFC 3339. */
 const parse = (text: string): number | undefined => {
   const millis = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text)
     ? Date.parse(text)

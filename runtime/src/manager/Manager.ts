@@ -224,8 +224,12 @@ export const start = <R>(
     })
     if (leaderElection !== undefined) {
       yield* health.readiness("leader-election", () => {
-        const { refused, stop } = leaderElection.state()
-        return refused ?? (stop === undefined ? undefined : { note: WriteSwitch.describe(stop) })
+        const { overlap, refused, stop } = leaderElection.state()
+        const notes = [
+          ...(stop === undefined ? [] : [WriteSwitch.describe(stop)]),
+          ...(overlap === undefined ? [] : [overlap])
+        ]
+        return refused ?? (notes.length === 0 ? undefined : { note: notes.join("; ") })
       })
     }
     yield* WhyPage.serve(controllers, runners, leaderElection, settings.admissions)

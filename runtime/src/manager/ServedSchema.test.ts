@@ -201,7 +201,7 @@ describe("A manager", () => {
     })
   )
 
-  effect("goes on with a schema that it cannot read, and says so", () =>
+  effect("goes on with a schema that it cannot read, and shows that", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make([Gizmo])
       server.put(Gizmo, { metadata: { name: "a" }, spec: { size: "1" } })

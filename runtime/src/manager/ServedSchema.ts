@@ -5,7 +5,7 @@
  *
  * The schema comes from the OpenAPI document of the kind's group and version, which every authenticated user may read (the ClusterRole
  * `system:discovery`): the roles of a manager have no permission for CRDs. The API server ends the watches of a kind when its CRD
- * changes, so the manager reads the schema at the start and after each end of a watch. Without an answer the state is unknown, and
+ * changes. So the manager reads the schema at the start and after each end of a watch. Without an answer the state is unknown, and
  * the controller goes on.
  */
 import * as Effect from "effect/Effect"

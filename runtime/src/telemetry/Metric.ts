@@ -198,6 +198,13 @@ export const crdLostFields = gauge(
   ["kind", "part"]
 )
 
+/** Managers with another Lease that share objects with this leader, by the name of its Lease. */
+export const overlappingManagers = gauge(
+  "homeostat_overlapping_managers",
+  "Managers with another Lease in the same namespace that share objects with this leader, by the name of its own Lease",
+  ["name"]
+)
+
 /** Objects that the annotation `homeostat.dev/paused` pauses, by controller. */
 export const pausedObjects = gauge(
   "homeostat_paused_objects",

@@ -9,6 +9,11 @@ import * as Binary from "../binary/Binary.ts"
 import * as Scene from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 
+/** The commands of `docs/operations.md`. */
+const stop =
+  "homeostat writes stop --for=1h --reason=restore-of-etcd --leader-elect-resource-namespace=homeostat-system"
+const resume = "homeostat writes resume --leader-elect-resource-namespace=homeostat-system"
+
 Scene.replicated(
   "The command writes stops all writes of a manager for a time, and resumes them",
   (cluster, namespace) =>
@@ -17,6 +22,8 @@ Scene.replicated(
       const lease = `--leader-elect-resource-namespace=${namespace}`
       const run = (...args: ReadonlyArray<string>) => Binary.run(args, Binary.bare(cluster.directory))
       const writes = (...args: ReadonlyArray<string>) => run("writes", ...args, kubeconfig, lease)
+      const documented = (command: string) =>
+        run(...command.replace("homeostat-system", namespace).split(" ").slice(1), kubeconfig)
       expect(yield* writes("stop")).toMatchObject({
         code: 1,
         stderr: `homeostat: no Lease ${namespace}/homeostat (name it with --leader-elect-resource-namespace and --leader-elect-resource-name; without --leader-elect, scale the manager to 0)\n`
@@ -33,8 +40,8 @@ Scene.replicated(
       const replicas = Scene.replicasOf(namespace).pipe(Effect.catchTag("NotFound", () => Effect.succeed(undefined)))
       yield* Managed.eventually("the Deployment", replicas, (count) => count === 1)
 
-      const stopped = yield* writes("stop", "--for=1h", "--reason=restore of\netcd")
-      const words = String.raw`All writes are stopped until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ: restore of etcd`
+      const stopped = yield* documented(stop)
+      const words = String.raw`All writes are stopped until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ: restore-of-etcd`
       expect(stopped.stdout).toMatch(
         new RegExp(`^${words} \\(Lease ${namespace}/homeostat; its managers follow within seconds\\)\n$`)
       )
@@ -52,7 +59,7 @@ Scene.replicated(
       yield* Managed.eventually("a renewal", renewed, (time) => time !== before)
       expect(yield* replicas).toBe(1)
 
-      expect((yield* writes("resume")).stdout).toMatch(/^Writes are permitted \(Lease .*\/homeostat, held by .+\)\n$/)
+      expect((yield* documented(resume)).stdout).toMatch(/^Writes are permitted \(Lease .*\/homeostat, held by .+\)\n$/)
       yield* Managed.eventually("the change", replicas, (count) => count === 3)
 
       for (const [args, message] of [

@@ -49,6 +49,7 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
     series: { [series("homeostat_crd_lost_fields", `${kind},part="spec"`)]: "0x5 3x20" },
     at: 10
   },
+  HomeostatManagersOverlap: { series: { [series("homeostat_overlapping_managers", lease)]: "0x5 1x20" }, at: 10 },
   HomeostatLeaseRenewSlow: {
     series: beyond("homeostat_lease_renew_duration_seconds", lease, "5", "10"),
     at: 25

@@ -45,6 +45,8 @@ export interface Facts {
         readonly lease: ObjectKey
         /** The stop of all writes that holds now. */
         readonly stop?: Stop | undefined
+        /** The other managers that share objects with this leader, in one line. */
+        readonly overlap?: string | undefined
       }
     | undefined
   /** Whether the API server answers the controllers. */

@@ -182,7 +182,11 @@ export const explain = (facts: Facts): Explanation => {
   return {
     verdict,
     answer,
-    hints: [...hints, ...new Set(stale.map((problem) => `What is known may be old: ${sentence(problem)}`))],
+    hints: [
+      ...hints,
+      ...(facts.election?.overlap === undefined ? [] : [sentence(`Beware: ${facts.election.overlap}`)]),
+      ...new Set(stale.map((problem) => `What is known may be old: ${sentence(problem)}`))
+    ],
     at: iso(now),
     object: {
       kind: facts.kind,
