@@ -53,6 +53,8 @@ export interface Informer {
   readonly isAbsent: () => boolean
   /** Calls `listener` when {@link isAbsent} changes, until the returned function is called. A listener must not block. */
   readonly onServed: (listener: (isServed: boolean) => void) => () => void
+  /** Calls `listener` when a watch has ended, until the returned function is called. A listener must not block. */
+  readonly onRestart: (listener: () => void) => () => void
   readonly state: () => InformerState
 }
 
@@ -128,6 +130,7 @@ export const make = (options: Options): Handle => {
   const done = Deferred.makeUnsafe<void>()
   const settled = Deferred.makeUnsafe<void>()
   const servedListeners = new Set<(isServed: boolean) => void>()
+  const restartListeners = new Set<() => void>()
   let isForSome = options.optional === true
   let isForAll = isForSome
   let wasAbsent = false
@@ -280,6 +283,7 @@ export const make = (options: Options): Handle => {
       else relists++
       reasons[reason] = (reasons[reason] ?? 0) + 1
       options.counted?.(what, reason)
+      for (const listener of restartListeners) listener()
     },
     heard: () => {
       feed.heardAt = Time.monotonic(clock)
@@ -385,6 +389,13 @@ export const make = (options: Options): Handle => {
       servedListeners.add(subscribed)
       return () => {
         servedListeners.delete(subscribed)
+      }
+    },
+    onRestart: (listener) => {
+      const subscribed = (): void => listener()
+      restartListeners.add(subscribed)
+      return () => {
+        restartListeners.delete(subscribed)
       }
     },
     state

@@ -6,13 +6,15 @@
  * does so in uninterruptible fibers too. The Lease leaves some seconds between two leaderships for sent requests to arrive. The first
  * pass of the next leader repairs the effect of requests that the network delays longer.
  *
- * Only the reconciles of an elected leader have a fence. Writes of the Lease, Events and CRDs have none.
+ * Only the reconciles of an elected leader have a fence. Writes of the Lease, Events and CRDs have none. The `WriteSwitch` of the process
+ * stops these too, except those of the Lease.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as ApiError from "./ApiError.ts"
 import type { Handler } from "./Handler.ts"
 import { infoOf, type Request } from "./Request.ts"
+import * as WriteSwitch from "./WriteSwitch.ts"
 
 /** The permission to write, and when it ends. */
 export interface Permit {
@@ -43,11 +45,14 @@ export const guard = <A, E, R>(
 ): Effect.Effect<A, E | ApiError.Fenced, R> =>
   request.method === "GET"
     ? send
-    : Effect.flatMap(
-        Fence,
-        ({ permits, reason }): Effect.Effect<A, E | ApiError.Fenced, R> =>
-          permits() ? send : Effect.fail(ApiError.fenced(infoOf(request), reason))
-      )
+    : Effect.withFiber((fiber): Effect.Effect<A, E | ApiError.Fenced, R> => {
+        const { permits, reason } = fiber.getRef(Fence)
+        if (!permits()) return Effect.fail(ApiError.fenced(infoOf(request), reason))
+        const stop = fiber.getRef(WriteSwitch.WriteSwitch)?.stop()
+        return stop === undefined || WriteSwitch.isReview(request)
+          ? send
+          : Effect.fail(ApiError.fenced(infoOf(request), WriteSwitch.describe(stop)))
+      })
 
 /** The layer. A write gets its response before the end of the leadership, or fails. */
 export const layer =

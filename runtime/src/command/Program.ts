@@ -11,6 +11,7 @@ import * as Replay from "./Replay.ts"
 import * as Run from "./Run.ts"
 import * as Version from "./Version.ts"
 import * as Why from "./Why.ts"
+import * as Writes from "./Writes.ts"
 
 /**
  * Runs the program on the process's command line. Call it once, in the file that you compile.
@@ -47,6 +48,7 @@ export const main = <R, E>(program: Run.Program<R, E>): void =>
     Preflight.verb(program),
     ...(program.simulation === undefined ? [] : [Plan.verb({ ...program, simulation: program.simulation })]),
     Why.verb(program),
+    Writes.verb(program),
     Replay.verb(program),
     Version.verb(program),
     ...(program.verbs ?? [])

@@ -248,6 +248,7 @@ const start = <R, E>(
         leaderElection,
         whileLeading: webhooks?.reconcile,
         admissions,
+        comparesCrds: program.name,
         recordings: { ...Recordings.boundsOf(settings), program: Build.userAgent(program) }
       }).pipe(Tracing.traced(observers, settings))
       const plan = Connections.planOf(runners, settings.namespaces)

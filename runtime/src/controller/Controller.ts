@@ -19,6 +19,7 @@ import * as Resource from "../resource/Resource.ts"
 import * as Access from "./Access.ts"
 import * as Finalizer from "./Finalizer.ts"
 import * as OwnedKind from "./OwnedKind.ts"
+import * as Paused from "./Paused.ts"
 import type { Predicate } from "./Predicate.ts"
 import type { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
@@ -183,25 +184,31 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
         ? Finalizer.releaseInvalid(wire, finalizer, decoded.failure)
         : Finalizer.release(decoded.success, finalizer)
     })
-  const whole = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
-    Stalled.reported(
-      resource,
-      found,
-      declares
-    )(found.metadata.deletionTimestamp === undefined ? reconcile(found) : release(found))
+  const whole = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> => {
+    const why = Paused.reasonOf(found)
+    return why === undefined
+      ? Stalled.reported(
+          resource,
+          found,
+          declares
+        )(found.metadata.deletionTimestamp === undefined ? reconcile : release)
+      : Paused.hold(resource, found, why)
+  }
   /** Reports that the object is too large. A deletion must not wait for that, so the clean-up gets the object from the server. */
   const tooLarge = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     Effect.matchEffect(Client.get(CustomResource.undecoded(resource), keyOf(found)), {
       onFailure: (error) => (error._tag === "NotFound" ? Effect.succeed(Result.done) : Effect.fail(error)),
       onSuccess: (live) =>
-        live.metadata.deletionTimestamp === undefined
-          ? Stalled.reported(resource, live, declares)(Effect.fail(TooLarge.of(resource, live, found)))
+        live.metadata.deletionTimestamp === undefined && Paused.reasonOf(live) === undefined
+          ? Stalled.reported(resource, live, declares)(() => Effect.fail(TooLarge.of(resource, live, found)))
           : whole(live)
     })
   const attempt = (found: KubernetesObject) => (Transform.isPartial(resource, found) ? tooLarge(found) : whole(found))
   /** The cached part of an object that is too large lacks its status. */
   const report = (found: KubernetesObject, error: unknown): Effect.Effect<void, never, Services | Provided> =>
-    Transform.isPartial(resource, found) ? Effect.void : Stalled.lasting(resource, found, error)
+    Transform.isPartial(resource, found) || Paused.reasonOf(found) !== undefined
+      ? Effect.void
+      : Stalled.lasting(resource, found, error)
   const owned = (options.owns ?? []).map(OwnedKind.from)
   const owns = owned.map((kind) => kind.resource)
   const access = [

@@ -195,7 +195,7 @@ describe("The metrics of a queue contain", () => {
       const queue = yield* WorkQueue.make<TriggerEvent>()
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* follow(queue, yield* Backoff.make(Backoff.default))
+          yield* follow(queue, yield* Backoff.make(Backoff.default), new Set())
           for (const key of ["a", "b"]) queue.add(key, { kind: "resync", at: 0 })
           // A run that never ends, although the term ends.
           yield* queue.take
@@ -217,7 +217,7 @@ describe("The metrics of a queue contain", () => {
         Metrics.Metrics,
         registry
       )
-      yield* follow(queue, yield* Backoff.make(Backoff.default))
+      yield* follow(queue, yield* Backoff.make(Backoff.default), new Set())
       for (let priority = 1; priority <= 40; priority++) {
         queue.add(`key-${priority}`, { kind: "resync", at: 0 }, { priority })
       }

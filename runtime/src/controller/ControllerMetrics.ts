@@ -24,8 +24,12 @@ export interface ControllerMetrics {
   readonly observe: Observer
   /** Counts a hot loop. */
   readonly found: (reason: HotLoop.Reason) => void
-  /** Reads the queue and the back-offs of a term until the scope closes. */
-  readonly follow: (queue: WorkQueue<TriggerEvent>, backoffs: Backoffs) => Effect.Effect<void, never, Scope.Scope>
+  /** Reads the queue, the back-offs and the paused objects of a term until the scope closes. */
+  readonly follow: (
+    queue: WorkQueue<TriggerEvent>,
+    backoffs: Backoffs,
+    paused: ReadonlySet<string>
+  ) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** The priorities with their own series, and the label of all others, as in controller-runtime. */
@@ -126,6 +130,8 @@ export const make = (
       backoffDelay.set(delayMillis / 1000)
     }
 
+    const pausedObjects = gauge(Metric.pausedObjects, own)
+
     const adds = counter(Metric.queueAdds, queued)
     const retries = counter(Metric.queueRetries, queued)
     const waited = histogram(Metric.queueDuration, queued)
@@ -177,7 +183,7 @@ export const make = (
         return Effect.void
       },
       found: (reason) => loops[reason].add(),
-      follow: (queue, backoffs) =>
+      follow: (queue, backoffs, paused) =>
         Effect.suspend(() => {
           const followAdds = Metrics.following(adds)
           const followRetries = Metrics.following(retries)
@@ -187,6 +193,7 @@ export const make = (
             followRetries(snapshot.retries)
             setState(snapshot)
             setBackoffs(backoffs.size(), backoffs.worst())
+            pausedObjects.set(paused.size)
           }
           return Effect.asVoid(
             Effect.acquireRelease(
@@ -198,6 +205,7 @@ export const make = (
                   collect()
                   setState(empty)
                   setBackoffs(0, { attempts: 0, delayMillis: 0 })
+                  pausedObjects.set(0)
                 })
             )
           )

@@ -54,6 +54,8 @@ export interface Memory {
   readonly gone: Set<string>
   /** The UIDs of cached objects that lost a child: they may be deleted themselves, and the cache does not have that yet. */
   readonly bereft: Set<string>
+  /** The UIDs of paused objects. */
+  readonly paused: Set<string>
   /** The latest report of this controller on each object, by UID: its message, and its time in milliseconds of the Clock. */
   readonly reports: Map<string, { readonly message: string; readonly at: number }>
   /** The entries about an object now. Later changes of the memory do not change them. */
@@ -83,6 +85,7 @@ export const make = (
   const clean = new Set<string>()
   const gone = new Set<string>()
   const bereft = new Set<string>()
+  const paused = new Set<string>()
   const reports: Memory["reports"] = new Map()
   const seenLines = new Set<bigint>()
   /** A change replaces the set, which `entriesOf` shares. Changes are few: each is a fact about a kind. */
@@ -158,6 +161,7 @@ export const make = (
     clean,
     gone,
     bereft,
+    paused,
     reports,
     entriesOf: (uid) => ({
       accepted: answers.get(uid),
@@ -170,7 +174,7 @@ export const make = (
     hotLoop,
     forget: (uid, key) => {
       hotLoop.forget(uid)
-      for (const entries of [answers, clean, foreign, gone, bereft, reports]) entries.delete(uid)
+      for (const entries of [answers, clean, foreign, gone, bereft, paused, reports]) entries.delete(uid)
       for (const child of places.get(key) ?? []) unblock(child, key)
     }
   }

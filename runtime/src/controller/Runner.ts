@@ -34,6 +34,7 @@ import * as Attempt from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import * as ControllerMetrics from "./ControllerMetrics.ts"
 import * as Detached from "./Detached.ts"
+import type { Hold } from "./Hold.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as HotLoopObserver from "./HotLoopObserver.ts"
 import * as Memory from "./Memory.ts"
@@ -58,6 +59,8 @@ export interface Settings {
   readonly syncPeriod?: Duration.Input | undefined
   /** The time that reconciles in progress have when a term is stopped, before they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.Input | undefined
+  /** While it holds, the workers take no object. */
+  readonly hold?: Hold | undefined
   /** Receives the attempts and changes of all terms. */
   readonly history?: Sources.History | undefined
   /** The CPU time of the namespaces' attempts, of all controllers of the process together. Default: of this controller. */
@@ -191,10 +194,11 @@ export const prepare = <R>(
         memory: Memory.make(hotLoop),
         timeouts: yield* Timeouts.make(yield* Clock.Clock, controller.timeout),
         trouble: new Map(),
-        timers: new Map()
+        timers: new Map(),
+        hold: settings.hold
       }
       const { memory, queue } = shared
-      yield* metered.follow(queue, shared.backoffs)
+      yield* metered.follow(queue, shared.backoffs, memory.paused)
       yield* Effect.acquireRelease(
         Effect.suspend(() => {
           current = Option.some(queue)

@@ -17,6 +17,7 @@ import type * as Recording from "../telemetry/Recording.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 import { messageOf, type Next, type Outcome, ReconcileTimeout } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import type { Hold } from "./Hold.ts"
 import type { Change } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 import type { Reachability } from "./Reachability.ts"
@@ -37,6 +38,8 @@ export interface Shared<R> {
   readonly backoffs: Backoffs
   readonly memory: Memory
   readonly timeouts: Timeouts
+  /** Why the workers take no object; undefined for none. */
+  readonly hold?: Hold | undefined
   /** The failing objects by key. */
   readonly trouble: Map<string, Trouble>
   /** The objects whose latest success asked for another run after a time, by key. */

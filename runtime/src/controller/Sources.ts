@@ -24,6 +24,7 @@ import { Account, CpuAccount } from "./CpuAccount.ts"
 import * as Detached from "./Detached.ts"
 import * as Maps from "./Maps.ts"
 import type { Memory } from "./Memory.ts"
+import * as Paused from "./Paused.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Trigger from "./Trigger.ts"
 
@@ -207,7 +208,11 @@ export const connect = <R>(
         memory.forget(change.object.metadata.uid, key)
         history?.deleted(key, change.object.metadata.uid, change.receivedAt)
         options.gone(key)
-      } else if (controller.predicate !== undefined && !passes(controller.predicate, change)) {
+      } else if (
+        controller.predicate !== undefined &&
+        !passes(controller.predicate, change) &&
+        !Paused.isNews(change)
+      ) {
         const { kind } = controller.resource
         const refusal = Predicate.refusalOf(controller.predicate, change)
         history?.ignored(key, Trigger.kindOf("watch", change), kind, change, refusal)

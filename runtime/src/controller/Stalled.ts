@@ -51,6 +51,7 @@ import { messageOf } from "./Attempt.ts"
 import * as FieldOwner from "./FieldOwner.ts"
 import { NotServed } from "./NotServed.ts"
 import * as Ownership from "./Ownership.ts"
+import * as Paused from "./Paused.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Refused from "./Refused.ts"
 import * as Status from "./Status.ts"
@@ -233,10 +234,21 @@ export const lasting = (
   return Effect.catchCause(announced(resource, object, error, found), () => warn(object, found))
 }
 
-/** Reports on the object why its attempts cannot continue, and removes the report when they can. */
+/**
+ * Reports on the object why its attempts cannot continue, and removes the report when they can. Removes the condition of a pause before
+ * the attempt.
+ */
 export const reported =
   (resource: Resource.Any, object: KubernetesObject, declares: Declares) =>
-  <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E | TerminalError | Status.Failure, R | Needs> => {
+  <A, E, R>(
+    attempt: (object: KubernetesObject) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E | TerminalError | Status.Failure, R | Needs> => {
+    let hasReport = false
+    for (const each of Status.conditions(object)) {
+      if (Paused.isCondition(each))
+        return Effect.flatMap(Paused.resume(object), (next) => reported(resource, next, declares)(attempt))
+      hasReport ||= isReported(each)
+    }
     const failed = (
       cause: Cause.Cause<E>,
       hide: (text: string) => string
@@ -294,10 +306,10 @@ export const reported =
         ledger?.suspect(object)
         return failed(cause, ledger === undefined ? identity : (text) => ledger.hide(text))
       })
-    return Status.conditions(object).some(isReported)
-      ? Effect.matchCauseEffect(attempt, {
+    return hasReport
+      ? Effect.matchCauseEffect(attempt(object), {
           onFailure,
           onSuccess: (result) => Effect.as(retract(object), result)
         })
-      : Effect.catchCause(attempt, onFailure)
+      : Effect.catchCause(attempt(object), onFailure)
   }

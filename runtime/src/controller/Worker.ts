@@ -13,7 +13,9 @@ import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { Exchanges, Ledger } from "../client/Exchange.ts"
+import { Fence } from "../client/Fence.ts"
 import { FieldManager } from "../client/FieldManager.ts"
+import { WriteSwitch } from "../client/WriteSwitch.ts"
 import type { Item } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
@@ -25,6 +27,7 @@ import { type Attempt, messageOf, type Observer, Observers, Outcome, outcomeOf, 
 import { Account, CpuAccount } from "./CpuAccount.ts"
 import type { Change } from "./HotLoop.ts"
 import * as Lasting from "./Lasting.ts"
+import * as Paused from "./Paused.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
@@ -90,11 +93,13 @@ const loop = <R>(
 ): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((services: Context.Context<R | Reachability>) => {
-      const { backoffs, controller, memory, queue, timeouts, trouble } = shared
+      const { backoffs, controller, hold, memory, queue, timeouts, trouble } = shared
       const clock = Context.get(services, Clock.Clock)
       const now = () => Time.monotonic(clock)
       const reachability = Context.get(services, Reachability)
       const observers = Context.get(services, Observers)
+      const writes = Context.get(services, WriteSwitch)
+      const { permits } = Context.get(services, Fence)
       const tracing = Context.get(services, Tracing)
       const annotations = { ...Context.get(services, References.CurrentLogAnnotations), controller: controller.name }
       const base = Context.add(services, FieldManager, controller.fieldManager)
@@ -194,6 +199,8 @@ const loop = <R>(
         const found = shared.informer.store.get(item.key)
         account.begin(found?.metadata.namespace, began)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
+        if (memory.paused.size > 0 && object !== undefined && Paused.reasonOf(object) === undefined)
+          memory.paused.delete(object.metadata.uid)
         const generation = object?.metadata.generation
         const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid)
 
@@ -274,13 +281,15 @@ const loop = <R>(
       return Effect.gen(function* () {
         while (!progress.isOver) {
           if (!reachability.isReached()) yield* restore(reachability.reached)
+          if (writes?.stop() !== undefined) yield* restore(writes.resumed)
+          if (hold?.isHeld() === true) yield* restore(hold.over)
           const taken = yield* queue.take
           if (Option.isNone(taken)) {
             progress.isOver = true
             return
           }
-          // The connection may be lost since this worker began to wait: then the key goes back.
-          if (!reachability.isReached()) {
+          // The connection may be lost since this worker began to wait, or writes may be stopped: then the key goes back.
+          if (!reachability.isReached() || writes?.stop() !== undefined || hold?.isHeld() === true) {
             queue.putBack(taken.value)
             continue
           }
@@ -290,8 +299,12 @@ const loop = <R>(
           const { _tag } = yield* attempt(taken.value)
           account.end(now)
           progress.key = undefined
+          if (_tag !== "Interrupted" || progress.isOver) continue
           // The Lease is lost. The term will interrupt this worker, and another attempt could not write.
-          if (_tag === "Interrupted" && !progress.isOver) return yield* restore(Effect.never)
+          if (!permits()) return yield* restore(Effect.never)
+          // A stop of all writes has ended the attempt.
+          for (const trigger of taken.value.triggers)
+            queue.add(taken.value.key, trigger, { priority: taken.value.priority })
         }
       })
     })

@@ -27,6 +27,7 @@ import * as Client from "../client/Client.ts"
 import { Exchanges } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import * as Patch from "../client/Patch.ts"
+import * as WriteSwitch from "../client/WriteSwitch.ts"
 import * as Bounded from "../resource/Bounded.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -56,8 +57,12 @@ export interface EventFields {
 export class EventRecorder extends Context.Service<
   EventRecorder,
   {
-    /** Never waits and never fails. */
-    readonly record: (entry: EventFields) => Effect.Effect<void>
+    /**
+     * Never waits and never fails.
+     *
+     * @param evenStopped whether the Event passes while a user stops all writes. Others wait until the end of the stop
+     */
+    readonly record: (entry: EventFields, evenStopped?: boolean) => Effect.Effect<void>
     /** Waits until all recorded events are written or dropped, but at most {@link flushTimeout}. */
     readonly flush: Effect.Effect<void>
     /** The number of events that were lost, because the queue was full or a write failed permanently. */
@@ -193,6 +198,8 @@ export const make = (options: {
   Effect.gen(function* () {
     const client = yield* Client.Client
     const clock = yield* Clock.Clock
+    const writes = yield* WriteSwitch.WriteSwitch
+    const scope = yield* Effect.scope
     // The pending writes, in order.
     const queue = yield* Queue.unbounded<Job>()
     const series = new Map<bigint, Series>()
@@ -310,6 +317,7 @@ export const make = (options: {
     const slots = yield* Semaphore.make(mostWrites)
     yield* slots.take(1).pipe(
       Effect.andThen(Queue.take(queue)),
+      Effect.tap(writes?.resumed ?? Effect.void),
       Effect.flatMap(({ isAlone, run }) => {
         const taken = isAlone ? mostWrites : 1
         const writing = Effect.forkChild(Effect.ensuring(guarded(run), slots.release(taken)))
@@ -341,14 +349,14 @@ export const make = (options: {
     yield* Effect.addFinalizer(() => flush)
 
     return EventRecorder.of({
-      record: (entry) =>
+      record: (entry, evenStopped = false) =>
         Effect.withFiber((fiber) => {
           if (Queue.sizeUnsafe(queue) >= capacity) {
             drop()
             return Effect.void
           }
           return guarded(
-            Effect.sync(() => {
+            Effect.suspend(() => {
               const parent = Recording.current(fiber)
               const { type } = entry
               const recorded = {
@@ -364,7 +372,10 @@ export const make = (options: {
               const annotations = traced(recorded, parent, fiber.getRef(Tracing), clock)
               // A repeat increments an Event with the annotation of another trace, and is not a reason to keep this trace.
               if (parent !== undefined && runningAt(key, recorded.at) === undefined) parent.recording.hasEvent = true
-              Queue.offerUnsafe(queue, { run: write({ ...recorded, key, annotations }), isAlone: false })
+              const run = write({ ...recorded, key, annotations })
+              if (evenStopped) return Effect.asVoid(Effect.forkIn(guarded(WriteSwitch.exempt(run)), scope))
+              Queue.offerUnsafe(queue, { run, isAlone: false })
+              return Effect.void
             })
           )
         }),

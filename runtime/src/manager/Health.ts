@@ -14,11 +14,16 @@ import type * as Scope from "effect/Scope"
 import * as Text from "../resource/Text.ts"
 import * as Endpoints from "./Endpoints.ts"
 
+/** A check that passes, with one line for `?verbose`. */
+export interface Note {
+  readonly note: string
+}
+
 /**
- * An effect that succeeds, or fails with the reason in one line. A function returns the reason or undefined, and needs no fiber. A
+ * An effect that succeeds, or fails with the reason in one line. A function returns the reason, a note or undefined, and needs no fiber. A
  * check runs at each probe.
  */
-export type Check = Effect.Effect<void, string> | (() => string | undefined)
+export type Check = Effect.Effect<void, string> | (() => string | Note | undefined)
 
 /** The checks of a manager. */
 export interface Checks {
@@ -59,7 +64,7 @@ export const effectOf = (check: Check): Effect.Effect<void, string> =>
     ? check
     : Effect.suspend(() => {
         const reason = check()
-        return reason === undefined ? Effect.void : Effect.fail(reason)
+        return typeof reason === "string" ? Effect.fail(reason) : Effect.void
       })
 
 /** The reason of a failed check; undefined if it passes. */
@@ -72,6 +77,12 @@ const look = (check: Check): Effect.Effect<string | undefined> =>
     Effect.catchCause((cause) => Effect.succeed(String(Cause.squash(cause)))),
     Effect.map((reason) => reason?.replaceAll(/(?<!\s)\s*\n\s*/g, " "))
   )
+
+/** The note of a check that passes. */
+const noteOf = (check: Check): string => {
+  const result = Effect.isEffect(check) ? undefined : check()
+  return typeof result === "object" ? `: ${result.note}` : ""
+}
 
 /** The excluded checks that a request may name. */
 const mostExcluded = 32
@@ -103,7 +114,7 @@ const overall = (endpoint: string, table: Table) => (request: Request) =>
         ? Effect.succeed({ line: `[+]${name} excluded: ok`, failed: false })
         : Effect.map(Effect.isEffect(check) ? Effect.sync(() => slow.get(name)) : look(check), (reason) =>
             reason === undefined
-              ? { line: `[+]${name} ok`, failed: false }
+              ? { line: `[+]${name} ok${noteOf(check)}`, failed: false }
               : { line: `[-]${name} failed: ${reason}`, failed: true }
           )
     )

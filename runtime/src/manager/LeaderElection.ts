@@ -19,6 +19,7 @@
  *
  * Needs the permissions of `LeaseLock`, and those to create and patch Events in the namespace of the Lease.
  */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -31,12 +32,15 @@ import type { ApiError } from "../client/ApiError.ts"
 import { Client } from "../client/Client.ts"
 import type * as Fence from "../client/Fence.ts"
 import * as Permission from "../client/Permission.ts"
+import * as WriteSwitch from "../client/WriteSwitch.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Leadership from "./Leadership.ts"
 import * as LeaseLock from "./LeaseLock.ts"
 import * as LeaseScope from "./LeaseScope.ts"
+import * as LeaseStop from "./LeaseStop.ts"
+import * as Overlap from "./Overlap.ts"
 import * as Standby from "./Standby.ts"
 
 /** The Lease and the durations. The defaults are client-go's. */
@@ -78,6 +82,10 @@ export interface State {
   readonly leading: boolean
   /** The holder of the Lease, if known. */
   readonly holder: string | undefined
+  /** The stop of all writes that holds now. */
+  readonly stop?: WriteSwitch.Stop | undefined
+  /** The other managers that share objects with this leader, in one line. */
+  readonly overlap?: string | undefined
   /** Why the candidate never acquires the Lease, in one sentence; undefined if it may. */
   readonly refused?: string | undefined
 }
@@ -160,6 +168,8 @@ export const make = (settings: Settings): Result.Result<LeaderElection, InvalidS
 const elect = ({ identity, name, namespace, scope }: Settings, times: Times): LeaderElection => {
   const lease = `${namespace}/${name}`
   let state: State = { leading: false, holder: undefined }
+  let writes: WriteSwitch.WriteSwitch | undefined
+  let overlap: string | undefined
 
   const run: LeaderElection["run"] = (lead, stop) =>
     Effect.gen(function* () {
@@ -168,7 +178,21 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
       const status = registry.gauge(Metric.leaderElectionMasterStatus, { name })
       const slowPaths = registry.counter(Metric.leaderElectionSlowpath, { name })
       const renewals = registry.histogram(Metric.leaseRenewDuration, { name })
-      const lock = LeaseLock.make(yield* Client, { identity, name, namespace, scope, ...times }, yield* Clock.Clock)
+      const clock = yield* Clock.Clock
+      writes = yield* WriteSwitch.WriteSwitch
+      const stops = writes === undefined ? undefined : LeaseStop.follower(writes, clock)
+      const candidate = { identity, name, namespace, scope, ...times }
+      const lock = LeaseLock.make(yield* Client, candidate, clock, stops?.see)
+      if (writes !== undefined && stops !== undefined) {
+        const reported = LeaseStop.reported(writes, stops, {
+          name: lease,
+          lease: () => lock.observed().lease,
+          isLeading: () => state.leading,
+          recorder,
+          stopped: registry.gauge(Metric.writesStopped, { name })
+        })
+        yield* Effect.forkChild(reported)
+      }
 
       /** The current problems; each is logged once until it is fixed. */
       const problems = new Map<string, string>()
@@ -221,6 +245,25 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
         succeeded: resolved
       })
 
+      /** Looks for other managers with objects of this one while it leads. */
+      const alone = <A, E, R>(leading: Effect.Effect<A, E, R>) => {
+        if (scope === undefined) return leading
+        const shared = registry.gauge(Metric.overlappingManagers, { name })
+        const looking = Overlap.watch({ namespace, name, scope }, (count, line) => {
+          shared.set(count)
+          overlap = line
+        })
+        return Effect.raceFirst(
+          leading,
+          Effect.catchDefect(looking, (defect) =>
+            Effect.andThen(
+              Effect.logError("The look for other managers failed unexpectedly", Cause.die(defect)),
+              Effect.never
+            )
+          )
+        )
+      }
+
       /** One leadership. Returns whether all its work has ended, or undefined if the leadership was lost. */
       const leadUntilEnd = (sentAt: number) =>
         Effect.gen(function* () {
@@ -238,7 +281,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
             Effect.andThen(Effect.logWarning(`No longer leading: ${reason}. Standing by`), move(false))
           )
           const drained = yield* Effect.raceFirst(
-            Effect.asSome(lead(leadership.permit)),
+            Effect.asSome(alone(lead(leadership.permit))),
             Effect.as(lost, Option.none())
           )
           yield* leadership.end
@@ -259,7 +302,15 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
       yield* move(false)
     })
 
-  return { identity, lease: { namespace, name }, state: () => state, run }
+  return {
+    identity,
+    lease: { namespace, name },
+    state: () => {
+      const stop = writes?.stop()
+      return stop === undefined && overlap === undefined ? state : { ...state, stop, overlap }
+    },
+    run
+  }
 }
 
 const advice = "managers that work side by side each need a --leader-elect-resource-name of their own"

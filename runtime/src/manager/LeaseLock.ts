@@ -10,6 +10,7 @@ import * as Result from "effect/Result"
 import * as ApiError from "../client/ApiError.ts"
 import type { Client } from "../client/Client.ts"
 import type * as Watch from "../client/Watch.ts"
+import * as WriteSwitch from "../client/WriteSwitch.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
@@ -68,11 +69,16 @@ const isWithoutEffect = (error: ApiError.ApiError): boolean =>
     ? error.outcome === "unsent"
     : ApiError.isAnswer(error) && error.code >= 400 && error.code < 500 && error._tag !== "Timeout"
 
-/** A lock on the Lease of a candidate. */
+/**
+ * A lock on the Lease of a candidate.
+ *
+ * @param saw called with each version of the Lease
+ */
 export const make = (
   client: Client["Service"],
   candidate: LeaseRecord.Candidate & { readonly renewDeadlineMillis: number; readonly retryPeriodMillis: number },
-  clock: Clock.Clock
+  clock: Clock.Clock,
+  saw: (lease: Lease | undefined) => void = () => {}
 ): LeaseLock => {
   const { identity, name, namespace } = candidate
   const timeoutMillis = Math.max(candidate.renewDeadlineMillis / 2, 1000)
@@ -95,13 +101,14 @@ export const make = (
   const see = (lease: Lease | undefined): void => {
     observed = LeaseRecord.observe(observed, lease, now(), candidate)
     mayBeOurs = observed.holder === identity
+    saw(lease)
   }
 
   /** A request whose response is the Lease. True if it succeeded, false if another client was faster. */
   const seen = (
     send: Effect.Effect<Lease, ApiError.ApiError | InvalidObject>
   ): Effect.Effect<boolean, ApiError.ApiError> =>
-    send.pipe(
+    WriteSwitch.exempt(send).pipe(
       // The API server returns only valid objects of built-in kinds.
       Effect.catchTag("InvalidObject", Effect.die),
       Effect.map((lease) => {

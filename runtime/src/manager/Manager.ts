@@ -23,11 +23,13 @@ import * as Cache from "../cache/Cache.ts"
 import * as Client from "../client/Client.ts"
 import * as Fence from "../client/Fence.ts"
 import type { Transport } from "../client/Transport.ts"
+import * as WriteSwitch from "../client/WriteSwitch.ts"
 import type { Controller, Services } from "../controller/Controller.ts"
 import * as Reachability from "../controller/Reachability.ts"
 import * as Runner from "../controller/Runner.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as CpuUse from "../queue/CpuUse.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as CacheReadiness from "./CacheReadiness.ts"
@@ -39,6 +41,7 @@ import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
 import * as RecordingsPage from "./recordings/Page.ts"
 import * as Ring from "./recordings/Ring.ts"
+import * as ServedSchema from "./ServedSchema.ts"
 import * as Transforms from "./Transforms.ts"
 import type { Admissions } from "./why/Admissions.ts"
 import type { Journaled } from "./why/Gather.ts"
@@ -75,6 +78,7 @@ export const layer = (options: {
     Effect.gen(function* () {
       const made = yield* Client.make({ userAgent: options.userAgent })
       const client = options.contact === undefined ? made : options.contact.client(made)
+      const writes = yield* WriteSwitch.make
       const services = yield* Effect.gen(function* () {
         const cache = yield* Cache.make({ namespaces: options.namespaces, memory: options.cacheMemory })
         const recorder = yield* EventRecorder.make({ instance: options.instance })
@@ -83,11 +87,15 @@ export const layer = (options: {
           Context.add(EventRecorder.EventRecorder, recorder),
           Context.add(Reachability.Reachability, yield* Reachability.ofCluster)
         )
-      }).pipe(Effect.provideService(Client.Client, client))
+      }).pipe(Effect.provideService(Client.Client, client), Effect.provideService(WriteSwitch.WriteSwitch, writes))
       yield* ProcessMetrics.metered
       yield* FairScheduler.lagMetered
       // The metrics page takes the registry from the context of its fiber.
-      return services.pipe(Context.add(Client.Client, client), Context.add(Metrics.Metrics, yield* Metrics.Metrics))
+      return services.pipe(
+        Context.add(Client.Client, client),
+        Context.add(WriteSwitch.WriteSwitch, writes),
+        Context.add(Metrics.Metrics, yield* Metrics.Metrics)
+      )
     }).pipe(
       Effect.provideServiceEffect(
         Metrics.Metrics,
@@ -113,6 +121,11 @@ export interface Settings {
   readonly leaderElection?: LeaderElection | undefined
   /** Work besides the controllers that one replica alone may do. It runs while this process leads, or always without an election. */
   readonly whileLeading?: Effect.Effect<never> | undefined
+  /**
+   * Whether no object of a custom kind is reconciled while the CRD of the cluster lacks fields of its spec; the value is the command that
+   * prints the right CRD. Default: the CRDs are not compared.
+   */
+  readonly comparesCrds?: string | undefined
   /** The answers of the program's webhooks, for `why`. Default: none. */
   readonly admissions?: Admissions | undefined
   /**
@@ -164,8 +177,16 @@ export const start = <R>(
     const transformOf = Transforms.of(controllers)
     const ring = Ring.make(settings.recordings)
     const use = CpuUse.make()
+    const schemas = new Map<string, ServedSchema.ServedSchema>()
+    for (const { resource } of controllers) {
+      const { comparesCrds } = settings
+      if (comparesCrds === undefined || !CustomResource.isCustomResource(resource)) continue
+      const name = Resource.nameOf(resource)
+      if (!schemas.has(name)) schemas.set(name, yield* ServedSchema.make(resource, comparesCrds))
+    }
     const runners = yield* Effect.forEach(controllers, (controller) => {
       const journal = Journal.make()
+      const schema = schemas.get(Resource.nameOf(controller.resource))
       const prepared = Runner.prepare(controller, {
         transformOf,
         use,
@@ -173,6 +194,7 @@ export const start = <R>(
         labelSelector: settings.labelSelector,
         syncPeriod: settings.syncPeriod,
         gracePeriod: settings.gracePeriod,
+        hold: schema?.hold,
         history: {
           ...journal,
           record: (attempt) => {
@@ -181,8 +203,20 @@ export const start = <R>(
           }
         }
       })
-      return Effect.map(prepared, (runner) => ({ ...runner, journal, recordingOf: ring.traceOf }))
+      return Effect.map(prepared, (runner) => ({
+        ...runner,
+        journal,
+        recordingOf: ring.traceOf,
+        narrowed: schema?.problem
+      }))
     })
+    for (const [name, { check, run }] of schemas) {
+      yield* health.readiness(`crd-${name}`, check)
+      const informer = runners
+        .flatMap(({ informers }) => informers)
+        .find((each) => Resource.nameOf(each.resource) === name)
+      if (informer !== undefined) yield* Effect.forkScoped(run(informer))
+    }
     yield* health.liveness("controllers", () => {
       if (died) return "internal error: the controllers stopped unexpectedly (see the log)"
       const hanging = runners.flatMap((runner) => (runner.hangs() ? [runner.controller] : []))
@@ -191,7 +225,14 @@ export const start = <R>(
         : `${hanging.join(" and ")} can't lead: reconciles of the last leadership do not end`
     })
     if (leaderElection !== undefined) {
-      yield* health.readiness("leader-election", () => leaderElection.state().refused)
+      yield* health.readiness("leader-election", () => {
+        const { overlap, refused, stop } = leaderElection.state()
+        const notes = [
+          ...(stop === undefined ? [] : [WriteSwitch.describe(stop)]),
+          ...(overlap === undefined ? [] : [overlap])
+        ]
+        return refused ?? (notes.length === 0 ? undefined : { note: notes.join("; ") })
+      })
     }
     yield* WhyPage.serve(controllers, runners, leaderElection, settings.admissions)
     yield* RecordingsPage.serve(ring, settings.recordings?.program)

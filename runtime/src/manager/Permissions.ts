@@ -54,7 +54,7 @@ export const ofLease = (lease: NonNullable<Settings["lease"]>): ReadonlyArray<Pe
   const { name, namespace } = lease
   const access = [
     Access.of(Lease, ["get", "update", "watch"], { names: [name], namespace }),
-    Access.create(Lease, { namespace }),
+    Access.of(Lease, ["create", "list"], { namespace }),
     Access.events(namespace)
   ]
   return distinct(access.flatMap((each) => placed(each, "leader election", [])))

@@ -67,7 +67,7 @@ const work = [
 ]
 
 const leading = [
-  "coordination.k8s.io leases: create",
+  "coordination.k8s.io leases: list create",
   "coordination.k8s.io leases [shop-lease]: get watch update",
   "events.k8s.io events: create patch"
 ]

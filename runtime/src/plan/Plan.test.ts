@@ -429,6 +429,19 @@ describe("A plan", () => {
     })
   )
 
+  scene("names paused objects, for which it has no writes", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      yield* Client.patch(Site, key, Patch.merge({ metadata: { annotations: { "homeostat.dev/paused": "a fair" } } }))
+      const making = controller((site) => Effect.as(Status.update(site, { size: 7 }), Result.done))
+      const { problems, unknown, writes } = yield* plan([making])
+      expect([writes, unknown]).toEqual([[], []])
+      expect(problems).toMatchObject([
+        { controller: "site", object: key, message: "The annotation homeostat.dev/paused pauses this object: a fair" }
+      ])
+    })
+  )
+
   scene("has a time limit", ({ plan }) =>
     Effect.gen(function* () {
       yield* create

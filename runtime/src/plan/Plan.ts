@@ -22,9 +22,11 @@ import * as Transport from "../client/Transport.ts"
 import { Observers } from "../controller/Attempt.ts"
 import type { Controller } from "../controller/Controller.ts"
 import { Outside } from "../controller/Outside.ts"
+import * as Paused from "../controller/Paused.ts"
 import type { Runner } from "../controller/Runner.ts"
 import * as Manager from "../manager/Manager.ts"
 import type * as CustomResource from "../resource/CustomResource.ts"
+import { keyOf } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import * as SecretValues from "../telemetry/SecretValues.ts"
@@ -244,9 +246,29 @@ export const make = <R, E>(
         ],
         controllers
       ),
-      problems: sorted(failures.filter(([, { isFinal }]) => isFinal).map(named), controllers)
+      problems: sorted(
+        [
+          ...failures.filter(([, { isFinal }]) => isFinal).map(named),
+          ...controllers.flatMap(({ name, resource }, index) => pausedOf(name, resource.kind, runners[index], shown))
+        ],
+        controllers
+      )
     }
   }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
+
+/** The paused objects of a controller. A plan has no writes for them. */
+const pausedOf = (
+  controller: string,
+  kind: string,
+  runner: Runner | undefined,
+  shown: (text: string) => string
+): ReadonlyArray<Problem> =>
+  (runner?.informers[0]?.store.list() ?? []).flatMap((object) => {
+    const why = Paused.reasonOf(object)
+    return why === undefined
+      ? []
+      : [{ controller, object: { kind, ...keyOf(object) }, message: shown(Paused.describe("this object", why)) }]
+  })
 
 /** With short delays of its triggers. They only collect changes, which are close together in a plan. */
 const hastened = <R>(controller: Controller<R>): Controller<R> => ({

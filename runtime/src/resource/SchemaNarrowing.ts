@@ -14,6 +14,9 @@ export interface Finding {
   readonly problem: string
 }
 
+/** The problem of a field that the new schema lacks. */
+export const gone = "is gone: what it holds would be pruned"
+
 type Node = Readonly<Record<string, unknown>>
 
 const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value)
@@ -296,7 +299,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
     const at = below(field, name)
     if (next !== undefined) compareAt(at, schema, next)
     else if (!keepsUnknown(to)) {
-      found.push({ field: at, problem: "is gone: what it holds would be pruned" })
+      found.push({ field: at, problem: gone })
     }
   }
   for (const [name, schema] of Object.entries(properties)) {

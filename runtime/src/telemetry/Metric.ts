@@ -184,6 +184,34 @@ export const backoffObjects = gauge(
   ["controller"]
 )
 
+/** 1 while a user stops all writes, else 0, by the name of the Lease. */
+export const writesStopped = gauge(
+  "homeostat_writes_stopped",
+  "1 while a user stops all writes of the manager with an annotation of its Lease, else 0, by the name of the Lease",
+  ["name"]
+)
+
+/** The fields of the program's schema that the CRD of the cluster lacks, by kind and part of the object. */
+export const crdLostFields = gauge(
+  "homeostat_crd_lost_fields",
+  "Fields of the program's schema that the CRD of the cluster lacks, by kind and part: spec (no object of the kind is reconciled) or status. No series while the schema is unknown",
+  ["kind", "part"]
+)
+
+/** Managers with another Lease that share objects with this leader, by the name of its Lease. */
+export const overlappingManagers = gauge(
+  "homeostat_overlapping_managers",
+  "Managers with another Lease in the same namespace that share objects with this leader, by the name of its own Lease",
+  ["name"]
+)
+
+/** Objects that the annotation `homeostat.dev/paused` pauses, by controller. */
+export const pausedObjects = gauge(
+  "homeostat_paused_objects",
+  "Objects that the annotation homeostat.dev/paused pauses, by controller",
+  ["controller"]
+)
+
 /** The most attempts in a row of an object in back-off. */
 export const backoffAttempts = gauge(
   "homeostat_backoff_attempts",

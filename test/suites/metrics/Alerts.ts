@@ -44,6 +44,12 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
     },
     at: 10
   },
+  HomeostatWritesStopped: { series: { [series("homeostat_writes_stopped", lease)]: "0x5 1x20" }, at: 10 },
+  HomeostatCrdNarrowed: {
+    series: { [series("homeostat_crd_lost_fields", `${kind},part="spec"`)]: "0x5 3x20" },
+    at: 10
+  },
+  HomeostatManagersOverlap: { series: { [series("homeostat_overlapping_managers", lease)]: "0x5 1x20" }, at: 10 },
   HomeostatLeaseRenewSlow: {
     series: beyond("homeostat_lease_renew_duration_seconds", lease, "5", "10"),
     at: 25

@@ -68,7 +68,7 @@ describe("The dashboard", () => {
     }
   })
 
-  test("has rows for freshness, reconciles, the queue, requests, the cache, leadership, traces, Backups and webhooks, each with panels", () => {
+  test("has rows for freshness, reconciles, the queue, requests, the cache, leadership, traces, Backups, webhooks and pauses, each with panels", () => {
     const rows = panels.flatMap(({ title, type }, index) => (type === "row" ? [{ title, index }] : []))
     expect(rows.map(({ title }) => title)).toEqual([
       "Freshness",
@@ -79,7 +79,8 @@ describe("The dashboard", () => {
       "Leadership and process",
       "Traces, events and hot loops",
       "Backups",
-      "Webhooks"
+      "Webhooks",
+      "Pauses, stops and conflicts"
     ])
     for (const { index } of rows) expect(panels[index + 1]?.type).not.toBe("row")
   })

@@ -42,6 +42,31 @@ const deleting = (finalizers?: ReadonlyArray<string>) =>
     managedFields: []
   })
 
+const paused = (value: string) =>
+  shop({
+    annotations: { "homeostat.dev/paused": value },
+    managedFields: [
+      {
+        manager: "kubectl-annotate",
+        operation: "Update",
+        fieldsV1: { "f:metadata": { "f:annotations": { "f:homeostat.dev/paused": {} } } }
+      }
+    ]
+  })
+
+test("An explanation warns of another manager with the same objects, and names the end of a stop as the next step", () => {
+  const election = { leading: true, holder: "me", identity: "me", lease: { namespace: "a", name: "b" } }
+  const explained = (over: Partial<NonNullable<Facts["election"]>>) =>
+    explain({ ...cases.reconciled, election: { ...election, ...over } })
+  expect(explained({ overlap: "another manager shares objects" }).hints).toEqual([
+    "Beware: another manager shares objects."
+  ])
+  expect(explained({ stop: { until: now, reason: "" } }).next).toEqual({
+    at: "2026-11-21T10:21:13.000Z",
+    why: "when the stop of all writes ends"
+  })
+})
+
 const tap = { ...cases.reconciled.controller, finalizers: ["example.com/tap"] }
 
 const again = (until: number) => queue({ _tag: "Processing", since: now, again: false, until })
@@ -181,6 +206,67 @@ describe("The answer", () => {
         answer: `${asked} and waits for finalizers a/b and orphan, which controller webapp does not own; webapp has nothing left to do.`,
         hints: ["The manager that added it removes it when its own work is done."]
       }
+    ],
+    "while all writes are stopped": [
+      {
+        election: {
+          leading: true,
+          holder: "me",
+          identity: "me",
+          lease: { namespace: "a", name: "b" },
+          stop: { until: now + 600_000, reason: "restore of etcd" }
+        },
+        queue: queue({ _tag: "Ready", index: 0, priority: 0, since: now })
+      },
+      {
+        verdict: "writes-stopped",
+        answer:
+          "WebApp default/shop waits: All writes are stopped until 2026-11-21T10:31:13Z: restore of etcd. Its reconcile goes on in 10m (10:31:13Z).",
+        hints: [
+          'To go on now: kubectl annotate lease b -n a homeostat.dev/writes-stopped-until-, or the command "writes resume".'
+        ]
+      }
+    ],
+    "for an object whose CRD another program narrowed": [
+      { narrowed: "the CRD webapps.apps.kubedojo.io of the cluster lacks fields of this program: spec.jobs" },
+      {
+        verdict: "crd-narrowed",
+        answer:
+          "WebApp default/shop waits, as all objects of its kind do: the CRD webapps.apps.kubedojo.io of the cluster lacks fields of this program: spec.jobs.",
+        hints: ["Without these fields, a reconcile would undo what they ask for. It goes on when the CRD has them."]
+      }
+    ],
+    "for a paused object": [
+      {
+        cached: paused("maintenance until 18:00"),
+        live: { _tag: "There", object: paused("maintenance until 18:00") },
+        queue: queue({ _tag: "Absent" })
+      },
+      {
+        verdict: "paused",
+        answer:
+          "The annotation homeostat.dev/paused pauses WebApp default/shop: maintenance until 18:00. kubectl-annotate set it.",
+        hints: [
+          "No controller writes it or its children. To resume: kubectl annotate webapps.apps.kubedojo.io shop -n default homeostat.dev/paused-"
+        ]
+      }
+    ],
+    "for a paused object without an answer of the API server": [
+      { cached: paused("true"), live: { _tag: "Unknown", reason: "x" }, queue: undefined },
+      {
+        verdict: "paused",
+        answer: "The annotation homeostat.dev/paused pauses WebApp default/shop.",
+        hints: [
+          "No controller writes it or its children. To resume: kubectl annotate webapps.apps.kubedojo.io shop -n default homeostat.dev/paused-"
+        ]
+      }
+    ],
+    "for a paused object whose last reconcile still runs": [
+      {
+        cached: paused("true"),
+        queue: queue({ _tag: "Processing", since: now - 1500, again: false, until: undefined })
+      },
+      { verdict: "running", answer: "WebApp default/shop is being reconciled right now, for 1s." }
     ],
     "for an object that waits for the only worker": [
       {
@@ -349,7 +435,7 @@ describe("The result of an attempt", () => {
     [{ outcome: "RequeueAfter", next: { _tag: "Run", afterMillis: 5000 } }, "done, requeue after 5s"],
     [{ outcome: "Requeue" }, "requeued"],
     [{ outcome: "Vanished" }, "it was gone"],
-    [{ outcome: "Interrupted" }, "interrupted, as the process or its leadership ended"],
+    [{ outcome: "Interrupted" }, "interrupted, as the process or its leadership ended, or writes were stopped"],
     [{ outcome: "Unreachable" }, "no API server answered"],
     [{ outcome: "Terminal", message: "m" }, "failed permanently: m"],
     [{ outcome: "Failed", message: "m" }, "failed: m"],

@@ -3,13 +3,16 @@
  * and the present precedes the past.
  */
 import { parse as parseSelector } from "../../cache/LabelSelector.ts"
+import * as WriteSwitch from "../../client/WriteSwitch.ts"
+import * as Paused from "../../controller/Paused.ts"
 import * as CpuUse from "../../queue/CpuUse.ts"
 import * as Held from "../../queue/Held.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
-import { type KubernetesObject, keyString } from "../../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
 import * as BindAddress from "../BindAddress.ts"
+import * as LeaseStop from "../LeaseStop.ts"
 import { type ConditionFact, conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, unsynced } from "./Facts.ts"
-import { setterOf } from "./Fields.ts"
+import { managerOf, setterOf } from "./Fields.ts"
 import type { Run } from "./Journal.ts"
 import { future, past, span } from "./Time.ts"
 import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./Words.ts"
@@ -25,6 +28,9 @@ export type Verdict =
   | "not-seen-yet"
   | "unreachable"
   | "running"
+  | "paused"
+  | "writes-stopped"
+  | "crd-narrowed"
   | "deletion-blocked"
   | "deleting"
   | "queued"
@@ -209,6 +215,28 @@ const behind = ({ controller, key: { namespace }, queue }: Facts, waited: string
   }
 }
 
+const ofStop = (facts: Facts, stop: WriteSwitch.Stop, lease: ObjectKey): Answer => ({
+  verdict: "writes-stopped",
+  answer: `${named(facts)} waits: ${sentence(WriteSwitch.describe(stop))} Its reconcile goes on ${future(stop.until, facts.now)}.`,
+  hints: [
+    `To go on now: kubectl annotate lease ${lease.name} -n ${lease.namespace} ${LeaseStop.untilAnnotation}-, or the command "writes resume".`
+  ]
+})
+
+const ofPaused = (facts: Facts, why: string): Answer => {
+  const stored = facts.live._tag === "There" ? facts.live.object : undefined
+  const setter = managerOf(stored, `metadata.annotations.${Paused.annotation}`)
+  const by = setter === undefined ? "" : ` ${setter} set it.`
+  const namespace = facts.key.namespace === undefined ? "" : ` -n ${facts.key.namespace}`
+  return {
+    verdict: "paused",
+    answer: `${sentence(Paused.describe(named(facts), why))}${by}`,
+    hints: [
+      `No controller writes it or its children. To resume: kubectl annotate ${facts.resource} ${facts.key.name}${namespace} ${Paused.annotation}-`
+    ]
+  }
+}
+
 const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
   const { controller, now, queue } = facts
   const last = facts.entry?.runs.at(-1)
@@ -353,5 +381,15 @@ export const answerOf = (facts: Facts): Answer => {
   if (cached.metadata.deletionTimestamp !== undefined && queue?.position._tag !== "Processing") {
     return ofDeletion(facts, cached)
   }
+  if (facts.narrowed !== undefined && queue?.position._tag !== "Processing") {
+    return {
+      verdict: "crd-narrowed",
+      answer: `${named(facts)} waits, as all objects of its kind do: ${sentence(facts.narrowed)}`,
+      hints: ["Without these fields, a reconcile would undo what they ask for. It goes on when the CRD has them."]
+    }
+  }
+  if (election?.stop !== undefined) return ofStop(facts, election.stop, election.lease)
+  const paused = Paused.reasonOf(cached)
+  if (paused !== undefined && queue?.position._tag !== "Processing") return ofPaused(facts, paused)
   return (queue === undefined ? undefined : ofQueue(facts, queue.position)) ?? ofRest(facts)
 }

@@ -1,5 +1,6 @@
 /** The facts about an object that `why` explains, and functions to read them. `WhyGather` gathers them. */
 
+import type { Stop } from "../../client/WriteSwitch.ts"
 import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import type { Condition } from "../../resource/Condition.ts"
@@ -42,10 +43,16 @@ export interface Facts {
         readonly holder: string | undefined
         readonly identity: string
         readonly lease: ObjectKey
+        /** The stop of all writes that holds now. */
+        readonly stop?: Stop | undefined
+        /** The other managers that share objects with this leader, in one line. */
+        readonly overlap?: string | undefined
       }
     | undefined
   /** Whether the API server answers the controllers. */
   readonly reachable: boolean
+  /** Why no object of the kind is reconciled: the CRD of the cluster lacks fields. */
+  readonly narrowed?: string | undefined
   /** The caches of the controller. `problem`: why a cache is not usable or not current. */
   readonly caches: ReadonlyArray<{
     readonly resource: string

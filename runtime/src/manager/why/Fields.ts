@@ -63,8 +63,10 @@ const writerOf = ({ fieldsV1 = {}, manager = "", operation, subresource, time }:
 export const writersOf = (object: KubernetesObject): ReadonlyArray<Writer> =>
   (object.metadata.managedFields ?? []).map(writerOf).sort((a, b) => (b.at ?? "").localeCompare(a.at ?? ""))
 
+/** The manager of a field, such as `metadata.annotations.example.com/x`, if the server knows it. */
+export const managerOf = (object: KubernetesObject | undefined, path: string): string | undefined =>
+  object?.metadata.managedFields?.find(({ fieldsV1 = {} }) => leaves(fieldsV1, "").includes(path))?.manager
+
 /** The field manager that added a finalizer, if the server knows it. */
 export const setterOf = (object: KubernetesObject | undefined, finalizer: string): string | undefined =>
-  object?.metadata.managedFields?.find(({ fieldsV1 = {} }) =>
-    leaves(fieldsV1, "").includes(`metadata.finalizers[${finalizer}]`)
-  )?.manager
+  managerOf(object, `metadata.finalizers[${finalizer}]`)

@@ -30,6 +30,8 @@ export interface Journaled extends Runner {
   readonly journal: Journal
   /** The trace ID of the recording of an attempt, by its `reconcileID`; undefined without a recording. */
   readonly recordingOf: (id: string) => string | undefined
+  /** Why no object of the kind is reconciled: the CRD of the cluster lacks fields. */
+  readonly narrowed?: (() => string | undefined) | undefined
 }
 
 /** A controller in this process. */
@@ -199,6 +201,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
           ? undefined
           : { ...state, identity: election.identity, lease: election.lease },
       reachable: reachability.isReached(),
+      narrowed: runner.narrowed?.(),
       caches: cachesOf(subject).map((informer) => ({
         resource: Resource.nameOf(informer.resource),
         synced: informer.state().synced,

@@ -129,6 +129,8 @@ const without: ReadonlyArray<Verdict> = [
 const nextOf = (facts: Facts, verdict: Verdict): Explanation["next"] => {
   const { entry, queue } = facts
   if (queue === undefined || without.includes(verdict)) return undefined
+  const stop = facts.election?.stop
+  if (stop !== undefined) return { at: iso(stop.until), why: "when the stop of all writes ends" }
   const { position } = queue
   const last = entry?.runs.at(-1)
   const due = dueOf(facts)
@@ -180,7 +182,11 @@ export const explain = (facts: Facts): Explanation => {
   return {
     verdict,
     answer,
-    hints: [...hints, ...new Set(stale.map((problem) => `What is known may be old: ${sentence(problem)}`))],
+    hints: [
+      ...hints,
+      ...(facts.election?.overlap === undefined ? [] : [sentence(`Beware: ${facts.election.overlap}`)]),
+      ...new Set(stale.map((problem) => `What is known may be old: ${sentence(problem)}`))
+    ],
     at: iso(now),
     object: {
       kind: facts.kind,

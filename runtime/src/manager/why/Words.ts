@@ -82,7 +82,7 @@ export const inBrief = (run: Run): string => {
     case "Vanished":
       return "it was gone"
     case "Interrupted":
-      return "interrupted, as the process or its leadership ended"
+      return "interrupted, as the process or its leadership ended, or writes were stopped"
     case "Unreachable":
       return "no API server answered"
     case "Terminal":
