@@ -41,6 +41,8 @@ export interface Shared<R> {
   readonly trouble: Map<string, Trouble>
   /** The objects whose latest success asked for another run after a time, by key. */
   readonly timers: Map<string, Timer>
+  /** The objects that may have left the selection with the finalizer, by key and without content; absent if none can. */
+  readonly departed: Map<string, KubernetesObject> | undefined
 }
 
 /** A failing object. */
@@ -92,6 +94,7 @@ export const resetBackoff = <R>({ backoffs, trouble }: Shared<R>, key: string): 
 export const forget = <R>(shared: Shared<R>, key: string): void => {
   resetBackoff(shared, key)
   shared.timers.delete(key)
+  shared.departed?.delete(key)
 }
 
 /** The shortest time after which a timer repeats an attempt that failed permanently, in ms. */

@@ -11,6 +11,7 @@ import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
+import * as Transform from "../cache/Transform.ts"
 import { Fenced } from "../client/ApiError.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import { controllerOf, type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
@@ -18,6 +19,7 @@ import * as Resource from "../resource/Resource.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
 import { type Attempt, messageOf } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import * as Departures from "./Departures.ts"
 import * as Detached from "./Detached.ts"
 import type { Memory } from "./Memory.ts"
 import * as Predicate from "./Predicate.ts"
@@ -53,6 +55,15 @@ export const nothing = (): Intake => ({ isMapping: false, dueAt: 0, failure: und
 export const Mapping = Context.Reference("@homeostat/runtime/Mapping", {
   defaultValue: (): string | undefined => undefined
 })
+
+/**
+ * Whether an object that is gone from the watch may live: its last state has a finalizer of the controller, or is too large for the cache.
+ * The last state before a deletion has the finalizer, too, because the API server does not store its removal.
+ */
+const mayLive = (
+  { finalizers, resource }: Pick<Controller<never>, "finalizers" | "resource">,
+  last: KubernetesObject
+) => Transform.isPartial(resource, last) || Departures.carries(finalizers, last)
 
 type Ignore<A> = (
   about: A,
@@ -92,6 +103,8 @@ export const connect = <R>(
     readonly primary: Cache.Informer
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
     readonly gone: (key: string) => void
+    /** Receives the objects that may have left the selection with the finalizer. */
+    readonly departed?: Map<string, KubernetesObject> | undefined
     readonly news?: boolean | undefined
   }
 ): Effect.Effect<(except: ReadonlySet<string>) => Effect.Effect<void>, never, R | Scope.Scope> =>
@@ -187,9 +200,13 @@ export const connect = <R>(
     const ofPrimary = (change: Change): void => {
       const key = keyString(change.object.metadata)
       if (change.type === "deleted") {
+        const isReleased = memory.released.delete(change.object.metadata.uid)
         memory.forget(change.object.metadata.uid, key)
         history?.deleted(key, change.object.metadata.uid, change.receivedAt)
         options.gone(key)
+        if (options.departed !== undefined && !isReleased && mayLive(controller, change.object)) {
+          options.departed.set(key, Transform.existence(change.object))
+        }
       } else if (controller.predicate !== undefined && !passes(controller.predicate, change)) {
         const { kind } = controller.resource
         const refusal = Predicate.refusalOf(controller.predicate, change)
