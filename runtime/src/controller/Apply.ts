@@ -82,7 +82,7 @@ export interface Options<A> {
 export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   owner: KubernetesObject,
   kind: Resource.Resource<A, D>,
-  desired: D,
+  desired: NoInfer<D>,
   options: Options<A> = {}
 ): Effect.Effect<
   A,
