@@ -119,8 +119,8 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
    */
   readonly when?: ((object: A) => boolean) | undefined
   /**
-   * The changes of its own kind that trigger a reconcile. Default: all changes. A predicate filters only news: a resync, a retry, a child
-   * or another trigger reconciles an object that the predicate does not pass. Use `select` or `when` to limit the controller.
+   * The changes of its own kind that trigger a reconcile. Default: all changes. A predicate filters only news: a retry, a child or another
+   * trigger reconciles an object that the predicate does not pass. Use `select` or `when` to limit the controller.
    */
   readonly predicate?: Predicate | undefined
   /** Indexes of its own kind for `Cache.list`, such as by the names of other objects in the spec, for the `map` of their trigger. */

@@ -371,18 +371,15 @@ const lookForDeparted = <R>(
     Effect.forkScoped
   )
 
-const resync = <R>({ departed, informer, queue }: Settle.Shared<R>, period: Duration.Duration) =>
+const resync = <R>({ controller, departed, informer, queue }: Settle.Shared<R>, period: Duration.Duration) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const first = yield* Random.nextIntBetween(0, parts, { halfOpen: true })
     for (let turn = first; ; turn++) {
       yield* Effect.sleep(Duration.times(period, 1 / parts))
       const at = clock.currentTimeMillisUnsafe()
-      for (const key of informer.store.keys()) {
-        if (Math.abs(Hash.string(key)) % parts === turn % parts) {
-          queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
-        }
-      }
+      const isDue = (key: string) => Math.abs(Hash.string(key)) % parts === turn % parts
+      Sources.resync(controller, informer, queue, at, isDue)
       for (const key of departed?.keys() ?? []) queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
     }
   }).pipe(Effect.forkScoped)

@@ -12,6 +12,7 @@ import { ConfigMap, Namespace, Node } from "../resource/BuiltIn.ts"
 import * as Access from "./Access.ts"
 import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
+import * as Predicate from "./Predicate.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
 import * as Trigger from "./Trigger.ts"
@@ -176,6 +177,36 @@ const leavings: {
     after: { metadata: { labels: { mine: "no" } } }
   }
 }
+
+describe("An object that a predicate refuses", () => {
+  for (const way of ["the first list", "a change", "a resync", "a burst of changes behind a slow map"]) {
+    effect(
+      `is not touched after ${way}, which is news`,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, mine)
+          server.put(Widget, theirs)
+          const { names, reconcile } = counted(() => Effect.succeed(Result.done))
+          const controller = Controller.make("widgets", {
+            for: Widget,
+            predicate: Predicate.labels({ mine: "yes" }),
+            watches: [Trigger.on(ConfigMap, { map: () => Effect.as(Effect.sleep("10 millis"), []) })],
+            reconcile
+          })
+          const runner = yield* Runner.prepare(controller, { gracePeriod: 0, syncPeriod: "1 hour" })
+          yield* settle
+          yield* (ways[way] ?? (() => Effect.die(way)))({
+            server,
+            begin: Effect.andThen(Effect.forkScoped(runner.lead(Fence.open, Effect.never)), settle),
+            standBy: Effect.void
+          })
+          yield* pass("1 minute")
+          expect(new Set(names())).toEqual(new Set(["mine"]))
+        })
+      )
+    )
+  }
+})
 
 describe("An object that leaves a selection", () => {
   for (const [by, { after, before, declared }] of Object.entries(leavings)) {

@@ -86,6 +86,33 @@ export interface History {
 }
 
 /**
+ * Adds the cached objects again, as a list finds them: its predicate sees each as added.
+ *
+ * @param isDue which keys to add; default all
+ */
+export const resync = <R>(
+  { predicate }: Pick<Controller<R>, "predicate">,
+  { store }: Pick<Cache.Informer, "store">,
+  queue: Pick<WorkQueue.WorkQueue<Trigger.TriggerEvent>, "add">,
+  at: number,
+  isDue: (key: string) => boolean = () => true
+): void => {
+  for (const key of store.keys()) {
+    if (!isDue(key) || (predicate !== undefined && !isFound(predicate, store.get(key), at))) continue
+    queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
+  }
+}
+
+const isFound = (predicate: Predicate.Predicate, object: KubernetesObject | undefined, receivedAt: number): boolean => {
+  if (object === undefined) return true
+  try {
+    return predicate({ type: "added", object, initial: false, relisted: false, receivedAt })
+  } catch {
+    return true
+  }
+}
+
+/**
  * Subscribes a controller's queue to the changes of its informers, for the life of the scope.
  *
  * @param intake receives the changes on their way to the queue
@@ -142,9 +169,7 @@ export const connect = <R>(
     const reconcileAll = (): void => {
       isOverfull = false
       if (options.news === true) return
-      const at = clock.currentTimeMillisUnsafe()
-      for (const key of options.primary.store.keys())
-        queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
+      resync(controller, options.primary, queue, clock.currentTimeMillisUnsafe())
     }
 
     /** Reports an error of an author's predicate or map once. It must not end the watch. */

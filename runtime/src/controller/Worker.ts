@@ -173,7 +173,7 @@ const loop = <R>(
           // The attempt throws it again, and reports it.
           return false
         }
-        return !Departures.carries(controller.finalizers, object) && !memory.reports.has(metadata.uid)
+        return !Departures.carries(controller.finalizers, object) && !memory.reports.get(metadata.uid)?.message
       }
 
       /**
