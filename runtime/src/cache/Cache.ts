@@ -232,7 +232,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     informers,
     synced: Effect.suspend(() => Effect.forEach([...handles.values()], Informer.ready, { discard: true })),
     within: (controller: string, declared: ReadonlyArray<Informer.Informer>): Service => {
-      const named = Map.groupBy(declared, (each) => Resource.nameOf(each.resource))
+      // Several triggers of a kind may share an informer.
+      const named = Map.groupBy(new Set(declared), (each) => Resource.nameOf(each.resource))
       const bounded = declared.some((each) => each.namespaces.length > 0)
       const of = (resource: Resource.Any) => named.get(Resource.nameOf(resource)) ?? []
       return Cache.of({ ...shared, ...reads({ of, controller, isBounded: () => bounded }) })

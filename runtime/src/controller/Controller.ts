@@ -221,16 +221,14 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     finalizers.length > 0 && select !== undefined && Selection.isByContent(select)
       ? Departures.make({ resource, select, finalizers }, (live) => reported(live)(release(live)))
       : undefined
+  const work = (found: KubernetesObject, isSelected: boolean) =>
+    isSelected && found.metadata.deletionTimestamp === undefined
+      ? reconcile(found)
+      : departures === undefined
+        ? release(found)
+        : Effect.tap(release(found), (result) => Departures.released(found, result))
   const whole = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
-    reported(found)(
-      Effect.suspend(() =>
-        found.metadata.deletionTimestamp === undefined && selects?.(found) !== false
-          ? reconcile(found)
-          : departures === undefined
-            ? release(found)
-            : Effect.tap(release(found), (result) => Departures.released(found, result))
-      )
-    )
+    reported(found)(selects === undefined ? work(found, true) : Effect.suspend(() => work(found, selects(found))))
   /** Reports that the object is too large. A deletion must not wait for that, so the clean-up gets the object from the server. */
   const tooLarge = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     Effect.matchEffect(Client.get(CustomResource.undecoded(resource), keyOf(found)), {

@@ -172,10 +172,14 @@ export const prepare = <R>(
 
     const connect = (
       part: Pick<Parameters<typeof Sources.connect>[1], "queue" | "memory" | "intake" | "gone" | "news" | "departed">
-    ) => Sources.connect(controller, { ...part, history: settings.history, primary, informers })
+    ) =>
+      Effect.provideService(
+        Sources.connect(controller, { ...part, history: settings.history, primary, informers }),
+        Cache.Cache,
+        reads
+      )
 
     const standBy = connect({ queue: recent, memory: Memory.make(hotLoop), gone: () => {}, news: true }).pipe(
-      Effect.provideService(Cache.Cache, reads),
       (intake) => Fence.within(intake, behindLeader),
       Effect.andThen(during.await),
       Effect.scoped,
@@ -190,6 +194,7 @@ export const prepare = <R>(
         queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add, use }),
         use,
         informer: primary,
+        cache: reads,
         wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
         memory: Memory.make(hotLoop),
@@ -335,7 +340,6 @@ export const prepare = <R>(
       lead: (permit, stop) =>
         Effect.raceFirst(Effect.as(free, true), Effect.as(stop, false)).pipe(
           Effect.flatMap((isFree) => (isFree ? term(stop) : Effect.succeed(false))),
-          Effect.provideService(Cache.Cache, reads),
           (lead) => Fence.within(lead, permit),
           Attempt.observedBy(observe, detect),
           (lead) => LogLevels.within(lead, controller.name)

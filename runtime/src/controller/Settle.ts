@@ -4,6 +4,7 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Cache from "../cache/Cache.ts"
 import type { Informer } from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
 import type { Ledger } from "../client/Exchange.ts"
@@ -32,6 +33,8 @@ export interface Shared<R> {
   /** The CPU time of attempts. */
   readonly use: CpuUse
   readonly informer: Informer
+  /** The reads of its reconciles. */
+  readonly cache: Cache.Service
   /** The kind of the controller, without decoding. */
   readonly wire: Resource.Any
   readonly backoffs: Backoffs

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
+import * as Cache from "../cache/Cache.ts"
 import * as Transform from "../cache/Transform.ts"
 import { Exchanges, Ledger } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
@@ -99,7 +100,8 @@ const loop = <R>(
       const observers = Context.get(services, Observers)
       const tracing = Context.get(services, Tracing)
       const annotations = { ...Context.get(services, References.CurrentLogAnnotations), controller: controller.name }
-      const base = Context.add(services, FieldManager, controller.fieldManager)
+      const reading = Context.add(services, Cache.Cache, shared.cache)
+      const base = Context.add(reading, FieldManager, controller.fieldManager)
       // One tracer for all attempts: a tracer for each attempt costs more than the rest of its trace.
       const all = tracing === undefined ? base : Context.add(base, Tracer.Tracer, Recording.tracer)
       // In one map: after eight additions, each further one would copy all services for each attempt.
