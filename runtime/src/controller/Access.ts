@@ -231,16 +231,17 @@ const follow = one("list", "watch")
  * The permissions that follow from the declarations of a controller: exactly the requests that the runtime sends for it.
  *
  * - the reconciled kind: `list` and `watch`; `patch` if the controller adds or removes finalizers; `get` if the controller has
- *   children, because the runtime reads the owner from the API server before it adopts a child; `patch` of `status` for a custom kind
- *   with a status, and `get` to find the manager that keeps changing it
+ *   children, because the runtime reads the owner from the API server before it adopts a child; `update` of `finalizers` if it has
+ *   children, because an owner reference of a child blocks the deletion of the owner, which the admission plugin
+ *   OwnerReferencesPermissionEnforcement checks; `patch` of `status` for a custom kind with a status, and `get` to find the manager that
+ *   keeps changing it
  * - an owned kind: `list`, `watch`, `create` and `patch` for `Owned.apply`, and `get` for a child that exists but is not cached yet;
  *   `delete` if the declaration has `removes`. With `metadataOnly` only `list` and `watch`, and with `removes` also `get` and `delete`
  * - a watched kind: `list` and `watch`
  * - Events of its objects: `create` and `patch`. Events of cluster-scoped objects are in the namespace `default`
  *
- * If the API server runs the admission plugin OwnerReferencesPermissionEnforcement, a controller with children must add
- * `Access.update(kind, { subresource: "finalizers" })`. A controller that creates bindings adds {@link bind}, and one that creates
- * roles adds {@link escalate}, unless it holds all permissions that they grant.
+ * A controller that creates bindings adds {@link bind}, and one that creates roles adds {@link escalate}, unless it holds all permissions
+ * that they grant.
  *
  * @internal
  */
@@ -261,7 +262,8 @@ export const implied = (declared: {
       follow(resource),
       ...(finalizes ? [patch(resource)] : []),
       ...(owns.length > 0 || hasStatus || leaves ? [get(resource)] : []),
-      ...(hasStatus ? [patch(resource, { subresource: "status" })] : [])
+      ...(hasStatus ? [patch(resource, { subresource: "status" })] : []),
+      ...(owns.length > 0 ? [update(resource, { subresource: "finalizers" })] : [])
     ]),
     ...owns.flatMap(({ removes = false, resource: child, select }) =>
       within(select, [
