@@ -124,6 +124,12 @@ export interface Service {
    * @internal
    */
   readonly within: (controller: string, declared: ReadonlyArray<Informer.Informer>) => Service
+  /**
+   * Whether the cache shows the writes of a client: that of its own cluster.
+   *
+   * @internal
+   */
+  readonly sees: (client: Client.Client["Service"]) => boolean
   /** Waits until every informer declared so far has synced. An optional kind that the API server does not serve counts as synced. */
   readonly synced: Effect.Effect<void>
 }
@@ -229,6 +235,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   }
   const shared = {
     informer,
+    sees: ({ onWrite }: Client.Client["Service"]) => onWrite === client.onWrite,
     informers,
     synced: Effect.suspend(() => Effect.forEach([...handles.values()], Informer.ready, { discard: true })),
     within: (controller: string, declared: ReadonlyArray<Informer.Informer>): Service => {

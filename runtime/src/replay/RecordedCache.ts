@@ -141,6 +141,7 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
     informer: () => Effect.die(new Error("a replay has no informers")),
     informers: () => [],
     within: () => cache,
+    sees: () => true,
     synced: Effect.void,
     get,
     // The recording has what the live cache kept.

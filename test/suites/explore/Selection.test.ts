@@ -1,4 +1,4 @@
-/** Objects that enter and leave a selection, and two that are never selected. */
+/** Objects that enter and leave a selection, and two that are never selected. The lane deep tries all faults. */
 import { expect } from "bun:test"
 import { BuiltIn, Client, KubernetesObject } from "@homeostat/runtime"
 import * as Explore from "@homeostat/testkit/Explore"
@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import * as Selection from "./Selection.ts"
 
-Explore.test("an object that enters and leaves a selection survives every fault", Selection.story)
+Explore.test("an object that enters and leaves a selection survives crashes", Selection.story, { faults: ["Crash"] })
 
 const { manager, steps } = Selection.story
 
@@ -24,18 +24,20 @@ const states: ReadonlyArray<readonly [step: string, isMarked: boolean, isCopied:
   ["delete", false, false]
 ]
 
-Harness.make({ manager: manager({ instance: "manager" }) })("each step of the story leaves the finalizer and the Secret of a selected object only", () =>
-  Effect.gen(function* () {
-    for (const [index, step] of steps.entries()) {
-      yield* step.act
-      yield* TestClock.adjust("10 seconds")
-      const maps = (yield* Client.list(BuiltIn.ConfigMap)).items
-      const marked = maps.filter(({ metadata }) => metadata.finalizers !== undefined)
-      const secrets = (yield* Client.list(BuiltIn.Secret)).items
-      const [name, isMarked, isCopied] = states[index] ?? []
-      expect(step.name).toBe(name ?? "")
-      expect(marked.map((map) => KubernetesObject.keyOf(map))).toEqual(isMarked === true ? [Selection.mine] : [])
-      expect(secrets.map(({ metadata }) => metadata.name)).toEqual(isCopied === true ? ["mine"] : [])
-    }
-  })
+Harness.make({ manager: manager({ instance: "manager" }) })(
+  "each step of the story leaves the finalizer and the Secret of a selected object only",
+  () =>
+    Effect.gen(function* () {
+      for (const [index, step] of steps.entries()) {
+        yield* step.act
+        yield* TestClock.adjust("10 seconds")
+        const maps = (yield* Client.list(BuiltIn.ConfigMap)).items
+        const marked = maps.filter(({ metadata }) => metadata.finalizers !== undefined)
+        const secrets = (yield* Client.list(BuiltIn.Secret)).items
+        const [name, isMarked, isCopied] = states[index] ?? []
+        expect(step.name).toBe(name ?? "")
+        expect(marked.map((map) => KubernetesObject.keyOf(map))).toEqual(isMarked === true ? [Selection.mine] : [])
+        expect(secrets.map(({ metadata }) => metadata.name)).toEqual(isCopied === true ? ["mine"] : [])
+      }
+    })
 )
