@@ -97,10 +97,7 @@ describe("A WebApp is indexed", () => {
     expect(ConfigData.index.values({ metadata: metadata("u"), ...{ spec: { image: 7 } } })).toEqual([])
   })
   test("and Secrets of Helm are not watched", () => {
-    expect(ConfigData.watches.map(({ fieldSelector }) => fieldSelector)).toEqual([
-      undefined,
-      "type!=helm.sh/release.v1"
-    ])
+    expect(ConfigData.watches.map(({ select }) => select?.fields)).toEqual([undefined, "type!=helm.sh/release.v1"])
     expect(ConfigData.watches.map(({ resource }) => [resource.kind, resource.projection])).toEqual([
       ["ConfigMap", "metadata"],
       ["Secret", "metadata"]

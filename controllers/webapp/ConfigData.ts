@@ -100,9 +100,9 @@ export const index = {
 
 const noPlaces: ReadonlyArray<string> = []
 
-const watch = (kind: Config.Kind, fieldSelector?: string) =>
+const watch = (kind: Config.Kind, fields?: string) =>
   Trigger.onMetadata(kinds[kind].kind, {
-    fieldSelector,
+    select: { fields },
     predicate: isNews,
     // One rollout for several objects that a user or a tool writes one after the other.
     delay: "2 seconds",

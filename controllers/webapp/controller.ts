@@ -87,15 +87,15 @@ export const controller = Controller.make("webapp", {
     Deployment,
     Service,
     // StatefulSets and DaemonSets have ControllerRevisions too.
-    Owned.kind(ControllerRevision, { removes: true, labelSelector: `app.kubernetes.io/managed-by=${manager}` }),
+    Owned.kind(ControllerRevision, { removes: true, select: { labels: `app.kubernetes.io/managed-by=${manager}` } }),
     Owned.kind(NetworkPolicy, { removes: true }),
-    Owned.kind(Job, { removes: true, labelSelector: JobTemplate.jobLabel }),
+    Owned.kind(Job, { removes: true, select: { labels: JobTemplate.jobLabel } }),
     ...Exposure.kinds,
     ...Others.owns
   ],
   watches: [
     Trigger.on(Pod, {
-      labelSelector: podLabels,
+      select: { labels: podLabels },
       // The Deployment's status reports most changes of a pod; only pod problems must be reported sooner.
       predicate: Predicate.named(
         "troubles: the pod has no new problem",

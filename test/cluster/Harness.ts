@@ -15,8 +15,9 @@
  * The cluster simulates pods: they are ready after 0.1 s, or fail as `kubelet/SimulatedPods` describes. The option
  * `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` changes that.
  *
- * `eventually`, `stays` and `TestClock.adjust` move the time, and run everything that is due until then. A failed `eventually` or `stays`
- * shows the last value and the last attempts of the controllers. The output contains each warning of the API server once.
+ * `eventually`, `stays` and `TestClock.adjust` move the time, and run everything that is due until then. A failed test shows the last
+ * attempts of the controllers and the last warnings of the log, and a failed `eventually` or `stays` the last value. The output contains
+ * each warning of the API server once.
  */
 // With an older major version of Effect, Bun does not find this module, and prints its name as the error.
 import "#Homeostat needs effect 4.1 or a newer 4.x (bun add effect@4)"
@@ -39,6 +40,7 @@ import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as Eventually from "./Eventually.ts"
 import * as AtRest from "./explore/AtRest.ts"
 import * as Retries from "./explore/Retries.ts"
+import * as FailureReport from "./FailureReport.ts"
 import * as Faults from "./Faults.ts"
 import { live, timeoutMillis as usual } from "./Test.ts"
 import * as VirtualTime from "./VirtualTime.ts"
@@ -132,7 +134,10 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       Effect.provideService(Eventually.attempts, attempts.describe),
       time.within,
       Random.withSeed(options.seed ?? 1),
-      Effect.provideService(References.MinimumLogLevel, options.logLevel ?? "None")
+      (course) =>
+        Effect.flatMap(FailureReport.quiet, (level) =>
+          Effect.provideService(course, References.MinimumLogLevel, options.logLevel ?? level)
+        )
     )
   })
 
@@ -166,7 +171,15 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
 export const make =
   <E2>(options: Options<E2>) =>
   <A, E>(name: string, body: Body<A, E>, timeoutMillis = usual): void =>
-    live(name, () => run(options, body), timeoutMillis)
+    live(
+      name,
+      () => {
+        const report = FailureReport.make()
+        const course = run(options, (cluster) => report.of(body(cluster)))
+        return options.logLevel === undefined ? Effect.provide(course, report.layer) : course
+      },
+      timeoutMillis
+    )
 
 /** The options of {@link of}. */
 export interface ControllerOptions extends Partial<Omit<Options<never>, "manager">> {

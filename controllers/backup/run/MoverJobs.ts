@@ -82,7 +82,7 @@ export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A,
   const nobody: ReadonlyArray<ObjectKey> = []
   return [
     Trigger.on(Job, {
-      labelSelector: jobs,
+      select: { labels: jobs },
       indexes: [byRepository, MoverSlots.working],
       map: (job) =>
         Effect.gen(function* () {
@@ -92,7 +92,7 @@ export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A,
         })
     }),
     Trigger.on(Pod, {
-      labelSelector: selected(Names.moverLabels),
+      select: { labels: selected(Names.moverLabels) },
       indexes: [byRepository],
       map: (pod) =>
         Effect.gen(function* () {

@@ -58,7 +58,7 @@ describe("A read from the cache", () => {
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a", labels: { app: "x" } })
-        const informer = yield* Cache.informer(WebApp, { labelSelector: "app=x" })
+        const informer = yield* Cache.informer(WebApp, { select: { labels: "app=x" } })
         yield* informer.synced
         expect(Option.isSome(yield* Cache.get(WebApp, a))).toBe(true)
         server.hold()
@@ -94,8 +94,8 @@ describe("A read from the cache", () => {
     withServer([], (server) =>
       Effect.gen(function* () {
         const byName = { name: "by-name", values: ({ metadata }: KubernetesObject) => [metadata.name] }
-        yield* Cache.informer(WebApp, { labelSelector: "app=x" })
-        yield* Cache.informer(WebApp, { labelSelector: "tier=y", indexes: [byName] })
+        yield* Cache.informer(WebApp, { select: { labels: "app=x" } })
+        yield* Cache.informer(WebApp, { select: { labels: "tier=y" }, indexes: [byName] })
         server.put({ name: "a", labels: { app: "x" } })
         server.put({ name: "b", labels: { app: "x", tier: "y" } })
         yield* settle
@@ -117,9 +117,11 @@ describe("A read from the cache", () => {
       Effect.gen(function* () {
         const byName = { name: "one", values: ({ metadata }: KubernetesObject) => [metadata.name] }
         const byUid = { name: "one", values: ({ metadata }: KubernetesObject) => [metadata.uid] }
-        yield* Cache.informer(WebApp, { labelSelector: "app=x", indexes: [byName, { ...byName }] })
+        yield* Cache.informer(WebApp, { select: { labels: "app=x" }, indexes: [byName, { ...byName }] })
         for (const labelSelector of ["app=x", "tier=y", undefined]) {
-          const refused = yield* Effect.exit(Cache.informer(WebApp, { labelSelector, indexes: [byUid] }))
+          const refused = yield* Effect.exit(
+            Cache.informer(WebApp, { select: { labels: labelSelector }, indexes: [byUid] })
+          )
           expect(refused).toEqual(
             Exit.die(new Index.Conflict({ message: 'two definitions of index "one" (share one, or rename one)' }))
           )

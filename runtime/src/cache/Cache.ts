@@ -10,27 +10,25 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
+import type * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import * as Result from "effect/Result"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
-import { Exchanges, type Ledger } from "../client/Exchange.ts"
-import * as Decoding from "../resource/Decoding.ts"
-import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import type * as Decoding from "../resource/Decoding.ts"
+import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as CacheMetrics from "./CacheMetrics.ts"
 import * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
 import * as ListerWatcher from "./ListerWatcher.ts"
+import * as Reads from "./Reads.ts"
 import * as Recovery from "./Recovery.ts"
+import * as Selection from "./Selection.ts"
 import * as Shares from "./Shares.ts"
-import type { Filter, Store } from "./Store.ts"
-import * as Stores from "./Stores.ts"
+import type { Filter } from "./Store.ts"
 import * as Transform from "./Transform.ts"
-import { ofKind, Undeclared } from "./Undeclared.ts"
+import { Undeclared } from "./Undeclared.ts"
 import * as Whole from "./Whole.ts"
-import * as WriteEffect from "./WriteEffect.ts"
 
 export type { Informer, Listener } from "./Informer.ts"
 export type { InformerState } from "./InformerState.ts"
@@ -47,10 +45,8 @@ export interface Dependent {
 
 /** The settings of an informer. */
 export interface InformerOptions {
-  /** The informer follows only objects that match. Each selector of a kind has its own informer. */
-  readonly labelSelector?: string | undefined
-  /** The same with fields that the API server can select by. */
-  readonly fieldSelector?: string | undefined
+  /** The informer follows only these objects. Each selection of a kind has its own informer. */
+  readonly select?: Selection.Selection | undefined
   /**
    * Added to those that the informer has. Dies with {@link Index.Conflict} if two of one kind and name have different functions, whatever
    * the selectors of their informers.
@@ -70,69 +66,82 @@ export interface Reader {
   readonly context: Context.Context<never>
 }
 
+/** The operations of a cache. */
+export interface Service {
+  /** Returns the informer of a kind, and starts one if there is none. It runs until the scope of the cache closes. */
+  readonly informer: (resource: Resource.Any, options?: InformerOptions) => Effect.Effect<Informer.Informer>
+  /**
+   * Returns the cached object. If every informer of the kind has a label selector, the object may come from any of them. Dies with
+   * {@link Undeclared} if the cache does not follow the kind or the namespace, and for a namespaced kind without a namespace. Before
+   * the informer has synced, a missing object proves nothing.
+   *
+   * If controllers own a kind and do not watch it, the cache holds only objects that one of them owns. It holds only name and version
+   * of an object that is too large. `get` reads any such object from the API server, which may fail.
+   */
+  readonly get: <A extends KubernetesObject>(
+    resource: Resource.Resource<A, never>,
+    key: ObjectKey,
+    reader?: Reader
+  ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
+  /**
+   * Reads an object of which the cache has the metadata, as that of `Trigger.onMetadata`: from the API server, once for each version that
+   * the cache sees, for all reconciles together. The cache keeps what `keep` returns as long as it has the version. Dies as `get` does.
+   *
+   * @param keep the part to keep, with its metadata; default: the object without managedFields. Pass the same function each time
+   */
+  readonly getWhole: <A extends KubernetesObject>(
+    resource: Resource.Resource<A, never>,
+    key: ObjectKey,
+    keep?: Whole.Keep,
+    reader?: Reader
+  ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
+  /**
+   * Returns the objects that match, in no particular order. If controllers own a kind and do not watch it, `list` omits objects that
+   * none of them owns. It omits objects that are too large. It logs one warning. Dies as `get` does.
+   */
+  readonly list: <A extends KubernetesObject>(
+    resource: Resource.Resource<A, never>,
+    filter?: Filter,
+    reader?: Reader
+  ) => Effect.Effect<List<A>>
+  /**
+   * Returns the objects whose ownerReferences contain the UID of `owner`, as a controller or not. A namespaced owner has dependents
+   * only in its own namespace, as in Kubernetes. Otherwise as `list`.
+   */
+  readonly byOwner: <A extends KubernetesObject>(
+    resource: Resource.Resource<A, never>,
+    owner: KubernetesObject,
+    reader?: Reader
+  ) => Effect.Effect<List<A>>
+  /** The same for several kinds in one operation, and without decoding. Every reconcile with a set of children reads them. */
+  readonly dependents: (
+    owner: KubernetesObject,
+    resources: ReadonlyArray<Resource.Any>,
+    reader?: Reader
+  ) => Effect.Effect<ReadonlyArray<Dependent>>
+  readonly informers: () => ReadonlyArray<Informer.Informer>
+  /**
+   * The same cache, whose reads use only these informers: those that a controller declares, all of which have synced before it starts.
+   * Another kind dies with {@link Undeclared}, also if another controller of the program declares it.
+   *
+   * @internal
+   */
+  readonly within: (controller: string, declared: ReadonlyArray<Informer.Informer>) => Service
+  /**
+   * Whether the cache shows the writes of a client: that of its own cluster.
+   *
+   * @internal
+   */
+  readonly sees: (client: Client.Client["Service"]) => boolean
+  /** Waits until every informer declared so far has synced. An optional kind that the API server does not serve counts as synced. */
+  readonly synced: Effect.Effect<void>
+}
+
 /**
  * Reads of the local copy. An effect that already has its fiber can pass it as `reader`, which saves an operation: a reconcile reads the
  * cache several times.
  */
-export class Cache extends Context.Service<
-  Cache,
-  {
-    /** Returns the informer of a kind, and starts one if there is none. It runs until the scope of the cache closes. */
-    readonly informer: (resource: Resource.Any, options?: InformerOptions) => Effect.Effect<Informer.Informer>
-    /**
-     * Returns the cached object. If every informer of the kind has a label selector, the object may come from any of them. Dies with
-     * {@link Undeclared} if the cache does not follow the kind or the namespace, and for a namespaced kind without a namespace. Before
-     * the informer has synced, a missing object proves nothing.
-     *
-     * If controllers own a kind and do not watch it, the cache holds only objects that one of them owns. It holds only name and version
-     * of an object that is too large. `get` reads any such object from the API server, which may fail.
-     */
-    readonly get: <A extends KubernetesObject>(
-      resource: Resource.Resource<A, never>,
-      key: ObjectKey,
-      reader?: Reader
-    ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
-    /**
-     * Reads an object of which the cache has the metadata, as that of `Trigger.onMetadata`: from the API server, once for each version that
-     * the cache sees, for all reconciles together. The cache keeps what `keep` returns as long as it has the version. Dies as `get` does.
-     *
-     * @param keep the part to keep, with its metadata; default: the object without managedFields. Pass the same function each time
-     */
-    readonly getWhole: <A extends KubernetesObject>(
-      resource: Resource.Resource<A, never>,
-      key: ObjectKey,
-      keep?: Whole.Keep,
-      reader?: Reader
-    ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
-    /**
-     * Returns the objects that match, in no particular order. If controllers own a kind and do not watch it, `list` omits objects that
-     * none of them owns. It omits objects that are too large. It logs one warning. Dies as `get` does.
-     */
-    readonly list: <A extends KubernetesObject>(
-      resource: Resource.Resource<A, never>,
-      filter?: Filter,
-      reader?: Reader
-    ) => Effect.Effect<List<A>>
-    /**
-     * Returns the objects whose ownerReferences contain the UID of `owner`, as a controller or not. A namespaced owner has dependents
-     * only in its own namespace, as in Kubernetes. Otherwise as `list`.
-     */
-    readonly byOwner: <A extends KubernetesObject>(
-      resource: Resource.Resource<A, never>,
-      owner: KubernetesObject,
-      reader?: Reader
-    ) => Effect.Effect<List<A>>
-    /** The same for several kinds in one operation, and without decoding. Every reconcile with a set of children reads them. */
-    readonly dependents: (
-      owner: KubernetesObject,
-      resources: ReadonlyArray<Resource.Any>,
-      reader?: Reader
-    ) => Effect.Effect<ReadonlyArray<Dependent>>
-    readonly informers: () => ReadonlyArray<Informer.Informer>
-    /** Waits until every informer declared so far has synced. An optional kind that the API server does not serve counts as synced. */
-    readonly synced: Effect.Effect<void>
-  }
->()("@homeostat/runtime/Cache") {}
+export class Cache extends Context.Service<Cache, Service>()("@homeostat/runtime/Cache") {}
 
 /** How a cache is set up. */
 export interface Options {
@@ -144,16 +153,6 @@ export interface Options {
    */
   readonly memory?: number | undefined
 }
-
-/** The record of the reconcile of a fiber. `Context.get` would allocate at each read. */
-const ledgerOf = ({ context }: Reader): Ledger | undefined => Context.getOrUndefined(context, Exchanges)
-
-/** Reads in this fiber, or in the fiber that runs the effect. */
-const reading = <A, E>(
-  reader: Reader | undefined,
-  read: (ledger: Ledger | undefined) => Effect.Effect<A, E>
-): Effect.Effect<A, E> =>
-  reader === undefined ? Effect.withFiber((fiber) => read(ledgerOf(fiber))) : read(ledgerOf(reader))
 
 /**
  * A cache over the Client of the context. Its informers are fibers of the scope.
@@ -175,8 +174,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const reportedPartial = new Set<string>()
   const shares = Shares.make(options.memory ?? Shares.usual())
   const metered = yield* CacheMetrics.make(() => Array.from(handles.values(), ({ informer }) => informer), shares)
-  const namespaces: ReadonlyArray<string | undefined> =
-    options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
+  const namespaces: ReadonlyArray<string> = [...new Set(options.namespaces)]
+  let isBounded = namespaces.length > 0
 
   yield* Effect.forkIn(
     Recovery.run(client, shares, () => [...handles.values()]),
@@ -197,13 +196,25 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
 
   const informer = (resource: Resource.Any, settings: InformerOptions = {}) =>
     Effect.suspend(() => {
-      const { fieldSelector, indexes = [], labelSelector, optional = false, transform } = settings
+      const { indexes = [], optional = false, select = {}, transform } = settings
+      const { fields: fieldSelector, labels: labelSelector } = select
+      const followed = resource.namespaced ? Selection.namespacesOf(namespaces, select.namespaces) : []
+      if (followed === undefined) {
+        const name = Resource.nameOf(resource)
+        return Effect.die(
+          new Undeclared({
+            message: `a controller selects ${name} of ${Selection.describe(select)}, and the manager follows none of these namespaces: follow one with --namespace (the manager follows ${namespaces.join(", ")})`
+          })
+        )
+      }
       for (const definition of [Index.byNamespace, Index.byOwner, ...indexes]) define(resource, definition)
       const parts = transform === undefined ? "" : `#${partsOf(transform)}`
       const fields = fieldSelector === undefined ? "" : `&${fieldSelector}`
-      const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}${fields}${parts}`
+      const isPlaced = resource.namespaced && followed.length !== namespaces.length
+      const places = isPlaced ? `@${followed.toSorted().join(",")}` : ""
+      const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}${fields}${places}${parts}`
       const existing = handles.get(identity)
-      if (existing === undefined || indexes.length > 0) read = new WeakMap()
+      if (existing === undefined || indexes.length > 0) for (const forget of refresh) forget()
       if (existing !== undefined) {
         for (const index of indexes) existing.addIndex(index)
         existing.declare(optional)
@@ -214,7 +225,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         labelSelector,
         fieldSelector,
         indexes,
-        namespaces: resource.namespaced ? namespaces : [undefined],
+        namespaces: followed.length === 0 ? [undefined] : followed,
+        isNarrowed: isPlaced || Selection.isByContent(select),
         source: ListerWatcher.of(client, resource, { labelSelector, fieldSelector }),
         optional,
         transform,
@@ -222,126 +234,40 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         shares,
         counted: metered.counted(Resource.nameOf(resource))
       })
+      isBounded ||= followed.length > 0
       handles.set(identity, handle)
       byName.set(Resource.nameOf(resource), [...handlesOf(resource), handle])
       return Effect.as(Queue.offer(declared, handle), handle.informer)
     })
 
-  /** The stores by kind and index, of kinds with one informer or with synced ones. A new informer or index clears it. */
-  let read = new WeakMap<Resource.Any, Map<string, ReadonlyArray<Store>>>()
-  /** The stores to read a kind from. With an index, only those that have the index. */
-  const stores = (resource: Resource.Any, index = ""): ReadonlyArray<Store> =>
-    read.get(resource)?.get(index) ?? storesOf(resource, index)
-  // On its own, because a function with closures allocates at each call.
-  const storesOf = (resource: Resource.Any, index: string): ReadonlyArray<Store> => {
-    const identity = Resource.identityOf(resource)
-    const all = handlesOf(resource).map(({ informer }) => informer)
-    const informers = all.filter((informer) => Resource.identityOf(informer.resource) === identity)
-    if (informers.length === 0) throw ofKind(resource)
-    const able = informers.filter(({ store }) => index === "" || store.hasIndex(index))
-    // If no informer has the index, the store reports that.
-    const found = Stores.preferred(able.length > 0 ? able : informers, handles.get(`${identity}?`)?.informer)
-    // The only informer is the choice before it syncs, too: an optional kind may never be served.
-    if (informers.length === 1 || informers.every(Stores.isSynced))
-      read.set(resource, new Map([...(read.get(resource) ?? []), [index, found]]))
-    return found
+  const informers = () => Array.from(handles.values(), (handle) => handle.informer)
+  /** Called when an informer or an index is declared. */
+  const refresh: Array<() => void> = []
+  const reads = (from: Reads.Source) => {
+    const { forget, ...rest } = Reads.make(from, { client, whole, reportedPartial })
+    refresh.push(forget)
+    return rest
   }
-
-  /** The objects of a kind with this owner. Every reconcile with a set of children reads each kind of `owns`. */
-  const owned = (ledger: Ledger | undefined, resource: Resource.Any, owner: KubernetesObject) => {
-    const from = stores(resource)
-    const [only] = from
-    const found =
-      only !== undefined && from.length === 1
-        ? only.byOwner(owner)
-        : Stores.together(resource, from, (store) => store.byOwner(owner))
-    ledger?.read("byOwner", resource, owner, found)
-    return found
-  }
-
-  /** The objects that the cache has whole, decoded. */
-  const listed = <A extends KubernetesObject>(
-    resource: Resource.Resource<A, never>,
-    all: ReadonlyArray<KubernetesObject>
-  ): Effect.Effect<List<A>> => {
-    const whole = all.filter((object) => !Transform.isPartial(resource, object))
-    const decoded = Decoding.all(resource, whole)
-    const name = Resource.nameOf(resource)
-    if (whole.length === all.length || reportedPartial.has(name)) return decoded
-    reportedPartial.add(name)
-    return Effect.andThen(
-      Effect.logWarning(
-        `a list left out ${name} that no controller owns, or that are too large: the cache has whole objects only where a controller declares the kind in watches, or a transform for it`
-      ),
-      decoded
-    )
-  }
-
-  /** The text of a key that the cache follows. */
-  const followed = (resource: Resource.Any, key: ObjectKey): string => {
-    mustFollow(resource, key.namespace)
-    if (!resource.namespaced || key.namespace !== undefined) return keyString(key)
-    throw new Undeclared({
-      message: `namespace required: Cache.get of ${Resource.nameOf(resource)} ${key.name} (the kind is namespaced)`
-    })
-  }
-
-  /** Throws if the cache does not follow the namespace, where a missing object would prove nothing. */
-  const mustFollow = (resource: Resource.Any, namespace: string | undefined): void => {
-    if (namespace === undefined || namespaces[0] === undefined || namespaces.includes(namespace)) return
-    throw new Undeclared({
-      message: `namespace ${namespace} is not in the cache: follow it with --namespace ${namespace}, or read its ${Resource.nameOf(resource)} with Client.get`
-    })
-  }
-
-  return Cache.of({
+  const shared = {
     informer,
-    get: (resource, key, reader) =>
-      reading(reader, (ledger) => {
-        const text = followed(resource, key)
-        const found = stores(resource)
-        let object = found[0]?.get(text)
-        for (let at = 1; at < found.length; at++) {
-          if (object === undefined || Transform.isPartial(resource, object)) object = found[at]?.get(text) ?? object
-        }
-        ledger?.read("get", resource, text, object)
-        if (object !== undefined && Transform.isPartial(resource, object)) {
-          return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)
-        }
-        if (object === undefined) return Effect.succeedNone
-        const decoded = resource.decode(object)
-        return Result.isSuccess(decoded) ? Effect.succeed(Option.some(decoded.success)) : Effect.fail(decoded.failure)
-      }),
-    getWhole: (resource, key, keep = WriteEffect.strip, reader) =>
-      reading(reader, (ledger) => {
-        const text = followed(resource, key)
-        const cached = stores(whole.metadataOf(resource))[0]?.get(text)
-        const read = cached === undefined ? Effect.succeed(cached) : whole.of(resource, key, cached, keep)
-        return Effect.flatMap(read, (found) => {
-          ledger?.read("get", resource, text, found)
-          return found === undefined
-            ? Effect.succeedNone
-            : Effect.fromResult(Result.map(resource.decode(found), Option.some))
-        })
-      }),
-    list: (resource, filter, reader) =>
-      reading(reader, (ledger) => {
-        mustFollow(resource, filter?.namespace)
-        const all = Stores.together(resource, stores(resource, filter?.index?.name), (store) => store.list(filter))
-        ledger?.read("list", resource, filter, all)
-        return listed(resource, all)
-      }),
-    byOwner: (resource, owner, reader) => reading(reader, (ledger) => listed(resource, owned(ledger, resource, owner))),
-    dependents: (owner, resources, reader) =>
-      reading(reader, (ledger) => {
-        const dependents: Array<Dependent> = []
-        for (const resource of resources) {
-          for (const object of owned(ledger, resource, owner)) dependents.push({ resource, object })
-        }
-        return Effect.succeed(dependents)
-      }),
-    informers: () => Array.from(handles.values(), (handle) => handle.informer),
-    synced: Effect.suspend(() => Effect.forEach([...handles.values()], Informer.ready, { discard: true }))
+    sees: ({ onWrite }: Client.Client["Service"]) => onWrite === client.onWrite,
+    informers,
+    synced: Effect.suspend(() => Effect.forEach([...handles.values()], Informer.ready, { discard: true })),
+    within: (controller: string, declared: ReadonlyArray<Informer.Informer>): Service => {
+      // Several triggers of a kind may share an informer.
+      const named = Map.groupBy(new Set(declared), (each) => Resource.nameOf(each.resource))
+      const bounded = declared.some((each) => each.namespaces.length > 0)
+      const of = (resource: Resource.Any) => named.get(Resource.nameOf(resource)) ?? []
+      return Cache.of({ ...shared, ...reads({ of, controller, isBounded: () => bounded }) })
+    }
+  }
+  return Cache.of({
+    ...shared,
+    ...reads({
+      of: (resource) => handlesOf(resource).map((handle) => handle.informer),
+      controller: undefined,
+      isBounded: () => isBounded
+    })
   })
 })
 

@@ -23,7 +23,7 @@ describe("The metrics of a cache contain", () => {
         Effect.gen(function* () {
           for (const name of ["a", "b", "c"]) server.put({ name, labels: { app: name } })
           const all = yield* Cache.informer(WebApp)
-          const some = yield* Cache.informer(WebApp, { labelSelector: "app=a" })
+          const some = yield* Cache.informer(WebApp, { select: { labels: "app=a" } })
           yield* all.synced
           yield* some.synced
           const objects = [...all.store.list(), ...some.store.list()]

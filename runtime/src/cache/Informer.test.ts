@@ -39,7 +39,7 @@ describe("An informer", () => {
       Effect.gen(function* () {
         const one = yield* Cache.informer(WebApp)
         expect(yield* Cache.informer(WebApp, { indexes: [] })).toBe(one)
-        expect(yield* Cache.informer(WebApp, { labelSelector: "app=a" })).not.toBe(one)
+        expect(yield* Cache.informer(WebApp, { select: { labels: "app=a" } })).not.toBe(one)
         expect(yield* Cache.informer(Resource.metadataOnly(WebApp))).not.toBe(one)
         const cache = yield* Cache.Cache
         yield* cache.synced

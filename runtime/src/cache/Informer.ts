@@ -36,6 +36,10 @@ export interface Informer {
   readonly fieldSelector: string | undefined
   /** The namespaces that are followed; none: all. */
   readonly namespaces: ReadonlyArray<string>
+  /** Whether it has only a selection of the objects that the manager follows. */
+  readonly isNarrowed: boolean
+  /** Whether it has only a part of each object. */
+  readonly isTransformed: boolean
   readonly store: Store.Store
   /**
    * Calls `listener` with every change from now on, until the returned function is called. The listener gets the stored objects at
@@ -86,6 +90,8 @@ export interface Options {
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
   /** Each has its own watch; `undefined` stands for all namespaces. */
   readonly namespaces: ReadonlyArray<string | undefined>
+  /** Whether it has only a selection of the objects that the manager follows. Default false. */
+  readonly isNarrowed?: boolean | undefined
   readonly source: (namespace: string | undefined) => ListerWatcher
   /** Whether the first user can work without the kind. Default false. */
   readonly optional?: boolean | undefined
@@ -364,6 +370,8 @@ export const make = (options: Options): Handle => {
     labelSelector,
     fieldSelector,
     namespaces: options.namespaces.filter((namespace) => namespace !== undefined),
+    isNarrowed: options.isNarrowed ?? false,
+    isTransformed: options.transform !== undefined,
     store: table,
     subscribe: (listener, { existing = true } = {}) => {
       // A wrapper, so that one function can subscribe twice.

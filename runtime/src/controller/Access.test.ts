@@ -59,6 +59,7 @@ describe("The permissions of a controller", () => {
       Controller.make("it", { for: Blind, owns: [Deployment, Service], reconcile }),
       [
         "blinds.example.com: list watch get",
+        "blinds.example.com/finalizers: update",
         "deployments.apps: list watch create patch get",
         "services: list watch create patch get",
         events

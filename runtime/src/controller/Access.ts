@@ -9,6 +9,7 @@
  * ```
  */
 import type * as Brand from "effect/Brand"
+import { isByContent, type Selection } from "../cache/Selection.ts"
 import type { Permission } from "../client/Permission.ts"
 import { Event } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
@@ -63,6 +64,8 @@ export interface Access {
   readonly names: ReadonlyArray<string>
   /** The namespace; absent for every namespace that the manager follows. */
   readonly namespace: string | undefined
+  /** The selected namespaces, of those that the manager follows; absent for all. */
+  readonly selected?: ReadonlyArray<string> | undefined
 }
 
 const nameless: ReadonlyArray<Verb> = ["create", "deletecollection"]
@@ -228,44 +231,56 @@ const follow = one("list", "watch")
  * The permissions that follow from the declarations of a controller: exactly the requests that the runtime sends for it.
  *
  * - the reconciled kind: `list` and `watch`; `patch` if the controller adds or removes finalizers; `get` if the controller has
- *   children, because the runtime reads the owner from the API server before it adopts a child; `patch` of `status` for a custom kind
- *   with a status, and `get` to find the manager that keeps changing it
+ *   children, because the runtime reads the owner from the API server before it adopts a child; `update` of `finalizers` if it has
+ *   children, because an owner reference of a child blocks the deletion of the owner, which the admission plugin
+ *   OwnerReferencesPermissionEnforcement checks; `patch` of `status` for a custom kind with a status, and `get` to find the manager that
+ *   keeps changing it
  * - an owned kind: `list`, `watch`, `create` and `patch` for `Owned.apply`, and `get` for a child that exists but is not cached yet;
  *   `delete` if the declaration has `removes`. With `metadataOnly` only `list` and `watch`, and with `removes` also `get` and `delete`
  * - a watched kind: `list` and `watch`
  * - Events of its objects: `create` and `patch`. Events of cluster-scoped objects are in the namespace `default`
  *
- * If the API server runs the admission plugin OwnerReferencesPermissionEnforcement, a controller with children must add
- * `Access.update(kind, { subresource: "finalizers" })`. A controller that creates bindings adds {@link bind}, and one that creates
- * roles adds {@link escalate}, unless it holds all permissions that they grant.
+ * A controller that creates bindings adds {@link bind}, and one that creates roles adds {@link escalate}, unless it holds all permissions
+ * that they grant.
  *
  * @internal
  */
 export const implied = (declared: {
   readonly for: Resource.Any
+  readonly select?: Selection | undefined
   readonly owns: ReadonlyArray<OwnedKind>
-  readonly watches: ReadonlyArray<Resource.Any>
+  readonly watches: ReadonlyArray<{ readonly resource: Resource.Any; readonly select?: Selection | undefined }>
   /** Whether the controller adds or removes entries of `metadata.finalizers`. */
   readonly finalizes: boolean
 }): ReadonlyArray<Access> => {
-  const { finalizes, for: resource, owns, watches } = declared
+  const { finalizes, for: resource, owns, select, watches } = declared
   // The controllers of Kubernetes write the status of built-in kinds. Other writers declare the permission.
   const hasStatus = CustomResource.isCustomResource(resource) && resource.definition.hasStatus
+  const leaves = finalizes && select !== undefined && isByContent(select)
   return [
-    follow(resource),
-    ...(finalizes ? [patch(resource)] : []),
-    ...(owns.length > 0 || hasStatus ? [get(resource)] : []),
-    ...(hasStatus ? [patch(resource, { subresource: "status" })] : []),
-    ...owns.flatMap(({ removes = false, resource: child }) => [
-      follow(child),
-      ...(child.projection === "metadata" ? [] : [apply(child)]),
-      ...(child.projection === "metadata" && !removes ? [] : [get(child)]),
-      ...(removes ? [remove(child)] : [])
+    ...within(select, [
+      follow(resource),
+      ...(finalizes ? [patch(resource)] : []),
+      ...(owns.length > 0 || hasStatus || leaves ? [get(resource)] : []),
+      ...(hasStatus ? [patch(resource, { subresource: "status" })] : []),
+      ...(owns.length > 0 ? [update(resource, { subresource: "finalizers" })] : [])
     ]),
-    ...watches.map((watched) => follow(watched)),
-    events(resource.namespaced ? undefined : "default")
+    ...owns.flatMap(({ removes = false, resource: child, select }) =>
+      within(select, [
+        follow(child),
+        ...(child.projection === "metadata" ? [] : [apply(child)]),
+        ...(child.projection === "metadata" && !removes ? [] : [get(child)]),
+        ...(removes ? [remove(child)] : [])
+      ])
+    ),
+    ...watches.flatMap(({ resource, select }) => within(select, [follow(resource)])),
+    ...(resource.namespaced ? within(select, [events()]) : [events("default")])
   ]
 }
+
+/** The permissions in the selected namespaces only. */
+const within = (select: Selection | undefined, access: ReadonlyArray<Access>): ReadonlyArray<Access> =>
+  select?.namespaces === undefined ? access : access.map((each) => ({ ...each, selected: select.namespaces }))
 
 /**
  * Whether one of these declarations contains the permission, with any names and namespaces.

@@ -23,6 +23,7 @@ import * as HotLoop from "./HotLoop.ts"
 import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
 import * as NotServed from "./NotServed.ts"
+import * as OneCluster from "./OneCluster.ts"
 import * as OwnedKind from "./OwnedKind.ts"
 import * as Ownership from "./Ownership.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
@@ -35,10 +36,7 @@ import * as TooLarge from "./TooLarge.ts"
 
 /** The options of {@link apply}. */
 export interface Options<A> {
-  /**
-   * The parts of the intent that the controller owns alone, each a path of steps. `apply` removes entries that other managers add there,
-   * and keeps their entries elsewhere.
-   */
+  /** The parts of the intent that the controller owns alone, each a path of steps. `apply` removes entries of other managers there. */
   readonly exclusive?: ReadonlyArray<ReadonlyArray<Drift.Step>> | undefined
   /** An annotation that, set to `"true"` on an object without a controller, lets the owner adopt the object. */
   readonly adoptAnnotation?: string | undefined
@@ -63,9 +61,8 @@ export interface Options<A> {
  * the attempt. Several new children of one attempt share one Event `ChildrenCreated`, and new and updated ones `ChildrenApplied`.
  *
  * Fails with a permanent error (`TerminalError`) if the owner cannot own the child: a namespaced owner owns only objects of its own
- * namespace. The garbage collector deletes a child whose owner is not in the namespace of the child. Fails with `NotServed`, without a
- * request, if the API server does not serve the kind, which is optional. Fails with `TooLarge`, after it has corrected the child, if the
- * child takes more than 512 KiB in the cache.
+ * namespace. Fails with `NotServed`, without a request, if the API server does not serve the kind, which is optional. Fails with
+ * `TooLarge`, after it has corrected the child, if the child takes more than 512 KiB in the cache.
  *
  * @param owner the reconciled object
  * @param desired the whole intent. The namespace defaults to the owner's
@@ -82,7 +79,7 @@ export interface Options<A> {
 export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   owner: KubernetesObject,
   kind: Resource.Resource<A, D>,
-  desired: D,
+  desired: NoInfer<D>,
   options: Options<A> = {}
 ): Effect.Effect<
   A,
@@ -125,7 +122,9 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
         const isWanted = options.onImmutable === "Replace"
         const isLeaving = isWanted && found.claim === "ours" && cached?.metadata.deletionTimestamp !== undefined
         if (isLeaving) return Effect.succeed(cached)
-        const made = Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
+        const made =
+          OneCluster.refused(fiber.context, "Owned.apply of", kind, key) ??
+          Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
         const create = Effect.suspend(() => apply(owner, kind, desired, { ...options, onImmutable: "Fail" }))
         return cached === undefined
           ? made

@@ -89,7 +89,7 @@ export const keyOf = (owner: KubernetesObject, { kind, metadata }: Child): Objec
  */
 export const of = <A extends KubernetesObject, D extends Intent.Intended>(
   kind: Resource.Resource<A, D>,
-  desired: D,
+  desired: NoInfer<D>,
   options: Options<A> = {}
 ): Child<A> => {
   const { after = none, ready, replaces, waits = "Creation" } = options

@@ -8,6 +8,7 @@ import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type { Definition } from "../cache/Index.ts"
+import * as Selection from "../cache/Selection.ts"
 import * as Transform from "../cache/Transform.ts"
 import * as Client from "../client/Client.ts"
 import type { Permission } from "../client/Permission.ts"
@@ -17,6 +18,7 @@ import * as CustomResource from "../resource/CustomResource.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Access from "./Access.ts"
+import * as Departures from "./Departures.ts"
 import * as Finalizer from "./Finalizer.ts"
 import * as OwnedKind from "./OwnedKind.ts"
 import * as Paused from "./Paused.ts"
@@ -45,6 +47,12 @@ export interface Controller<out R = never> {
   readonly fieldManager: string
   /** The kind that it reconciles. */
   readonly resource: Resource.Any
+  /** The objects of its own kind that it is about; absent for all objects. The cache has no others. */
+  readonly select: Selection.Selection | undefined
+  /** Whether it is about an object in its wire form, by its content; absent for all objects of `select`. May throw. */
+  readonly selects: ((object: KubernetesObject) => boolean) | undefined
+  /** What it does about objects that leave `select` with its finalizer; absent if none can. */
+  readonly departures: Departures.Departures<R, R | Provided> | undefined
   /** The changes of its own kind that trigger a reconcile; absent for all changes. */
   readonly predicate: Predicate | undefined
   /** The indexes of its own kind. */
@@ -99,7 +107,22 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
    * A transform of an owned kind must keep the fields that `Owned.apply` sets. Otherwise each reconcile sends them again.
    */
   readonly transforms?: ReadonlyArray<Transform.Transform> | undefined
-  /** The changes of its own kind that trigger a reconcile. Default: all changes. */
+  /**
+   * The objects that the controller is about. The API server selects them, so the list, the watch, the cache and its memory have no
+   * others. Nothing else reconciles an object that is not selected, and no such object gets the finalizer. `namespaces` also restrict the
+   * permissions, and the children. Default: all objects.
+   */
+  readonly select?: Selection.Selection | undefined
+  /**
+   * The same by the content of the object, where no selector of the API server can say it. It must be pure. The runtime asks it before
+   * each reconcile, whatever triggered it. The cache has all objects of `select`. An object that does not match its schema counts as
+   * selected. With a transform of the kind, it gets only the parts that the transform keeps.
+   */
+  readonly when?: ((object: A) => boolean) | undefined
+  /**
+   * The changes of its own kind that trigger a reconcile. Default: all changes. A predicate filters only news: a retry, a child or another
+   * trigger reconciles an object that the predicate does not pass. Use `select` or `when` to limit the controller.
+   */
   readonly predicate?: Predicate | undefined
   /** Indexes of its own kind for `Cache.list`, such as by the names of other objects in the spec, for the `map` of their trigger. */
   readonly indexes?: ReadonlyArray<Definition> | undefined
@@ -158,7 +181,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   name: string,
   options: Options<A, E, R, CE, CR, TR, SR>
 ): Controller<Exclude<R | CR, Provided> | TR | SR | Services> => {
-  const { concurrency = 16, for: resource, finalizer, inheritedFinalizers = [] } = options
+  const { concurrency = 16, for: resource, finalizer, inheritedFinalizers = [], select, when } = options
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "2 minutes")
   const refuse = (what: string, value: unknown, accepted: string): never => {
     throw new Error(`invalid ${what} of a controller: ${JSON.stringify(value)} (must be ${accepted})`)
@@ -166,6 +189,15 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) refuse("name", name, "lower-case letters, digits and dashes")
   if (!Number.isInteger(concurrency) || concurrency < 1) refuse("concurrency", concurrency, "a whole number from 1")
   if (Duration.toMillis(timeout) <= 0) refuse("timeout", options.timeout, "a duration above 0")
+  Selection.check(`controller ${name}`, resource, select)
+  const finalizers = [...(finalizer === undefined ? [] : [finalizer.name]), ...inheritedFinalizers]
+  const selects =
+    when === undefined
+      ? undefined
+      : (wire: KubernetesObject): boolean => {
+          const decoded = resource.decode(wire)
+          return EffectResult.isFailure(decoded) || when(decoded.success)
+        }
   const reconcile = (wire: KubernetesObject) =>
     Effect.suspend((): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> => {
       const decoded = resource.decode(wire)
@@ -177,30 +209,39 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     })
   const release = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     Effect.gen(function* () {
-      const wire = yield* Finalizer.remove(found, inheritedFinalizers)
-      if (finalizer === undefined) return Result.done
+      const isRetained = found.metadata.deletionTimestamp === undefined && finalizer?.whenUnselected === "Retain"
+      const wire = yield* Finalizer.remove(found, isRetained ? finalizers : inheritedFinalizers)
+      if (finalizer === undefined || isRetained) return Result.done
       const decoded = resource.decode(wire)
       return yield* EffectResult.isFailure(decoded)
         ? Finalizer.releaseInvalid(wire, finalizer, decoded.failure)
         : Finalizer.release(decoded.success, finalizer)
     })
+  const reported = (found: KubernetesObject) => Stalled.reported(resource, found, declares)
+  const departures: Departures.Departures<Client.Client, R | CR | Services | Provided> | undefined =
+    finalizers.length > 0 && select !== undefined && Selection.isByContent(select)
+      ? Departures.make({ resource, select, finalizers }, (live) => reported(live)(release))
+      : undefined
+  const work = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
+    found.metadata.deletionTimestamp === undefined && selects?.(found) !== false
+      ? reconcile(found)
+      : departures === undefined
+        ? release(found)
+        : Effect.tap(release(found), (result) => Departures.released(found, result))
+  // `when` of an author may throw.
+  const suspended = selects === undefined ? work : (found: KubernetesObject) => Effect.suspend(() => work(found))
   const whole = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> => {
     const why = Paused.reasonOf(found)
-    return why === undefined
-      ? Stalled.reported(
-          resource,
-          found,
-          declares
-        )(found.metadata.deletionTimestamp === undefined ? reconcile : release)
-      : Paused.hold(resource, found, why)
+    if (why === undefined) return reported(found)(suspended)
+    return selects?.(found) === false ? Effect.succeed(Result.done) : Paused.hold(resource, found, why)
   }
   /** Reports that the object is too large. A deletion must not wait for that, so the clean-up gets the object from the server. */
   const tooLarge = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     Effect.matchEffect(Client.get(CustomResource.undecoded(resource), keyOf(found)), {
       onFailure: (error) => (error._tag === "NotFound" ? Effect.succeed(Result.done) : Effect.fail(error)),
       onSuccess: (live) =>
-        live.metadata.deletionTimestamp === undefined && Paused.reasonOf(live) === undefined
-          ? Stalled.reported(resource, live, declares)(() => Effect.fail(TooLarge.of(resource, live, found)))
+        live.metadata.deletionTimestamp === undefined && Paused.reasonOf(live) === undefined && selects?.(live) !== false
+          ? reported(live)(() => Effect.fail(TooLarge.of(resource, live, found)))
           : whole(live)
     })
   const attempt = (found: KubernetesObject) => (Transform.isPartial(resource, found) ? tooLarge(found) : whole(found))
@@ -209,14 +250,15 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     Transform.isPartial(resource, found) || Paused.reasonOf(found) !== undefined
       ? Effect.void
       : Stalled.lasting(resource, found, error)
-  const owned = (options.owns ?? []).map(OwnedKind.from)
+  const owned = (options.owns ?? []).map((kind) => OwnedKind.from(kind, resource, select?.namespaces))
   const owns = owned.map((kind) => kind.resource)
   const access = [
     ...Access.implied({
       for: resource,
+      select,
       owns: owned,
-      watches: (options.watches ?? []).map((trigger) => trigger.resource),
-      finalizes: finalizer !== undefined || inheritedFinalizers.length > 0
+      watches: options.watches ?? [],
+      finalizes: finalizers.length > 0
     }),
     ...(options.access ?? [])
   ]
@@ -230,6 +272,9 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     name,
     fieldManager: options.fieldManager ?? name,
     resource,
+    select,
+    selects,
+    departures: departures as Controller<Exclude<R | CR, Provided> | Services>["departures"],
     predicate: options.predicate,
     indexes: options.indexes ?? [],
     triggers: [...owned.map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
@@ -238,13 +283,13 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     concurrency,
     timeout,
     leaderElected: options.leaderElected ?? true,
-    finalizers: [...(finalizer === undefined ? [] : [finalizer.name]), ...inheritedFinalizers],
+    finalizers,
     access,
     applied: new Set(allowing("patch").filter((kind) => created.has(kind))),
     deleted: new Set(allowing("delete")),
     selectors: new Map(
-      owned.flatMap(({ labelSelector, resource }) =>
-        labelSelector === undefined ? [] : [[Resource.nameOf(resource), labelSelector]]
+      owned.flatMap(({ resource, select }) =>
+        select?.labels === undefined ? [] : [[Resource.nameOf(resource), select.labels]]
       )
     ),
     // In their wire form, so that a child that does not match its schema can be removed.

@@ -1,7 +1,8 @@
 /**
  * Runs a clean-up before an object is removed.
  *
- * The runtime adds its entry to `metadata.finalizers` before the first reconcile. When the object is being deleted, `cleanup` runs, and
+ * The runtime adds its entry to `metadata.finalizers` before the first reconcile. When the object is being deleted, or the controller no
+ * longer selects it, `cleanup` runs, and
  * the retry schedule repeats it until it succeeds. Then the runtime removes the entry. A clean-up that waits, for example for a Job,
  * does not occupy a worker: it succeeds with `Result.requeueAfter(…)` or `Result.requeue`. It runs again after that delay or at any
  * trigger of the object, and the entry stays until `cleanup` succeeds with another result.
@@ -36,6 +37,11 @@ export interface Finalizer<A, E, R> {
    * conditions, until it matches or a user removes the entry.
    */
   readonly cleanupInvalid?: ((object: KubernetesObject) => Effect.Effect<Nothing | Result.Result, E, R>) | undefined
+  /**
+   * What happens to an object with the entry that the controller no longer selects (`select`, `when`). `CleanUp` (default): `cleanup` runs
+   * as for a deletion, and then the entry is removed. `Retain`: the entry is removed, and what `cleanup` would remove stays.
+   */
+  readonly whenUnselected?: "CleanUp" | "Retain" | undefined
 }
 
 /** The result of most clean-ups. */

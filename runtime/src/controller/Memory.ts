@@ -50,6 +50,8 @@ export interface Memory {
   readonly isForeign: (owner: string, child: string) => boolean
   /** The UIDs of deleted objects whose clean-up has finished. */
   readonly clean: Set<string>
+  /** The UIDs of objects that lost the finalizers of the controller in their deletion, until the event of the deletion. */
+  readonly released: Set<string>
   /** The UIDs of objects that the API server no longer has, even if the cache still has them. */
   readonly gone: Set<string>
   /** The UIDs of cached objects that lost a child: they may be deleted themselves, and the cache does not have that yet. */
@@ -83,6 +85,7 @@ export const make = (
   /** The UIDs of the children of other controllers, by that of their owner. */
   const foreign = new Map<string, Set<string>>()
   const clean = new Set<string>()
+  const released = new Set<string>()
   const gone = new Set<string>()
   const bereft = new Set<string>()
   const paused = new Set<string>()
@@ -159,6 +162,7 @@ export const make = (
     removeForeign: (owner, child) => remove(foreign, owner, child),
     isForeign: (owner, child) => foreign.get(owner)?.has(child) === true,
     clean,
+    released,
     gone,
     bereft,
     paused,

@@ -48,12 +48,12 @@ effect(
           return Result.done
         })
       )
-      yield* run({ reconcile, owns: [Owned.kind(ConfigMap, { labelSelector: "app in (shop)" })] })
+      yield* run({ reconcile, owns: [Owned.kind(ConfigMap, { select: { labels: "app in (shop)" } })] })
       expect(seen.at(-1)).toBe(1)
       server.change(Widget, "a", { spec: { size: 2 } })
       yield* settle
       expect(server.get(Widget, "a")?.status?.conditions?.[0]?.message).toContain(
-        "ConfigMap a needs labels that match the labelSelector of its kind in owns: app in (shop)"
+        "ConfigMap a needs labels that match the selection of its kind in owns: app in (shop)"
       )
       expect(server.get(ConfigMap, "a")?.metadata.labels).toEqual({ app: "shop" })
     })
@@ -98,7 +98,7 @@ test("A kind with only metadata in the cache needs no permission to apply", () =
 })
 
 test("An owned kind rejects an invalid label selector", () => {
-  expect(() => Owned.kind(ConfigMap, { labelSelector: "app is shop" })).toThrow(
-    'invalid labelSelector of an owned kind: "app is shop" (must be like app=shop)'
+  expect(() => Owned.kind(ConfigMap, { select: { labels: "app is shop" } })).toThrow(
+    'invalid labels in the selection of an owned kind: "app is shop" (must be like app=shop)'
   )
 })

@@ -1,5 +1,6 @@
 /** A kind of children with options, for `owns`. */
 import * as LabelSelector from "../cache/LabelSelector.ts"
+import * as Selection from "../cache/Selection.ts"
 import type { DesiredMeta } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import type { Predicate } from "./Predicate.ts"
@@ -14,10 +15,10 @@ export interface Options {
   /** The changes of children that trigger their owner. Default: all changes. The cache keeps all children. */
   readonly predicate?: Predicate | undefined
   /**
-   * The cache keeps only children with these labels, such as `app=shop`. `Owned.apply` fails with a permanent error for a child without
-   * them.
+   * The cache keeps only these children, such as those with `{ labels: "app=shop" }`. `Owned.apply` fails with a permanent error for a
+   * child without the labels. Default namespaces: those of the selection of the controller.
    */
-  readonly labelSelector?: string | undefined
+  readonly select?: Selection.Selection | undefined
   /**
    * Whether the cache keeps only metadata of the children, for kinds that the controller does not apply but creates by `Client.create`.
    * Read them from the cache by `Resource.metadataOnly(kind)`, and remove them by that kind, too. Default false.
@@ -46,20 +47,27 @@ export interface OwnedKind extends Options {
  * ```
  */
 export const of = (resource: Resource.Any, options: Options): OwnedKind => {
-  const { labelSelector, metadataOnly = false } = options
-  if (LabelSelector.parse(labelSelector) === undefined) {
-    throw new Error(`invalid labelSelector of an owned kind: ${JSON.stringify(labelSelector)} (must be like app=shop)`)
-  }
+  const { metadataOnly = false, select } = options
+  Selection.check("an owned kind", resource, select)
   return { ...options, resource: metadataOnly ? Resource.metadataOnly(resource) : resource }
 }
 
 /**
- * A declared kind in its long form.
+ * A declared kind in its long form. Without namespaces of its own it has those of its owners, because a child is in the namespace of its
+ * owner.
  *
  * @internal
  */
-export const from = (declared: Resource.Any | OwnedKind): OwnedKind =>
-  "resource" in declared ? declared : { resource: declared }
+export const from = (
+  declared: Resource.Any | OwnedKind,
+  owner: Resource.Any,
+  namespaces: ReadonlyArray<string> | undefined
+): OwnedKind => {
+  const kind = "resource" in declared ? declared : { resource: declared }
+  return namespaces === undefined || !owner.namespaced || !kind.resource.namespaced
+    ? kind
+    : { ...kind, select: { namespaces, ...kind.select } }
+}
 
 /**
  * The message about a child whose labels the selector of its kind does not select; `undefined` if it selects them.
@@ -69,7 +77,7 @@ export const from = (declared: Resource.Any | OwnedKind): OwnedKind =>
 export const unselected = (selector: string, kind: Resource.Any, { labels, name }: DesiredMeta): string | undefined =>
   LabelSelector.parse(selector)?.(labels) === true
     ? undefined
-    : `${kind.kind} ${name} needs labels that match the labelSelector of its kind in owns: ${selector}`
+    : `${kind.kind} ${name} needs labels that match the selection of its kind in owns: ${selector}`
 
 /**
  * The message about a kind whose children the controller deletes without the declaration.

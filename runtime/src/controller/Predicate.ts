@@ -1,6 +1,10 @@
 /**
- * Which changes trigger a reconcile. A predicate is a pure function of one change. It does not restrict the cache. Resyncs and retries
- * are not changes, so no predicate sees them.
+ * Which news trigger a reconcile. A predicate is a pure function of one change. An object that the first list or a resync finds counts as
+ * added.
+ *
+ * A predicate does not limit a controller: it filters news, and not objects. The cache has all objects, and a retry, a child, a trigger or
+ * a deletion reconciles an object that the predicate refuses. An object that stops to pass keeps its finalizer. Use `select` and `when` of
+ * the controller to say which objects it is about.
  */
 import type { Change } from "../cache/Store.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"

@@ -1,4 +1,5 @@
 /** Deletes children that an owner controls. */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
@@ -12,6 +13,7 @@ import * as Resource from "../resource/Resource.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
+import * as OneCluster from "./OneCluster.ts"
 import * as OwnedKind from "./OwnedKind.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
@@ -68,6 +70,8 @@ export const remove = <A extends KubernetesObject>(
     const key = { name: child.name, namespace: kind.namespaced ? namespace : undefined }
     const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
     if (cached === undefined || !isControlled(owner, cached)) return Option.none()
+    const services = yield* Effect.context<Cache.Cache | Client.Client>()
+    yield* OneCluster.refused(services as Context.Context<never>, "Owned.remove of", kind, key) ?? Effect.void
     if (cached.metadata.deletionTimestamp === undefined) yield* confirmIntent(owner)
     return yield* discard(owner, kind, cached, options)
   })

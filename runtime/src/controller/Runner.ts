@@ -19,7 +19,9 @@ import * as Hash from "effect/Hash"
 import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
+import * as Schedule from "effect/Schedule"
 import * as Cache from "../cache/Cache.ts"
+import * as Selection from "../cache/Selection.ts"
 import type * as Transform from "../cache/Transform.ts"
 import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
@@ -33,6 +35,7 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import * as Attempt from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import * as ControllerMetrics from "./ControllerMetrics.ts"
+import type { Departures } from "./Departures.ts"
 import * as Detached from "./Detached.ts"
 import type { Hold } from "./Hold.ts"
 import * as HotLoop from "./HotLoop.ts"
@@ -125,15 +128,14 @@ export const prepare = <R>(
     const cache = yield* Cache.Cache
     const transformOf = settings.transformOf ?? (() => undefined)
     const primary = yield* cache.informer(controller.resource, {
-      labelSelector: settings.labelSelector,
+      select: { ...controller.select, labels: Selection.both(settings.labelSelector, controller.select?.labels) },
       indexes: controller.indexes,
       transform: transformOf(controller.resource)
     })
     const informers = yield* Effect.forEach(controller.triggers, (trigger) =>
       Effect.map(
         cache.informer(trigger.resource, {
-          labelSelector: trigger.labelSelector,
-          fieldSelector: trigger.fieldSelector,
+          select: trigger.select,
           indexes: trigger.indexes,
           transform: transformOf(trigger.resource),
           optional: trigger.optional
@@ -142,6 +144,7 @@ export const prepare = <R>(
       )
     )
     const all = [primary, ...informers.map(([, informer]) => informer)]
+    const reads = cache.within(controller.name, all)
     const synced = Effect.andThen(
       primary.synced,
       Effect.forEach(informers, ([{ optional }, each]) => (optional ? each.settled : each.synced), { discard: true })
@@ -171,8 +174,13 @@ export const prepare = <R>(
     let hangs = false
 
     const connect = (
-      part: Pick<Parameters<typeof Sources.connect>[1], "queue" | "memory" | "intake" | "gone" | "news">
-    ) => Sources.connect(controller, { ...part, history: settings.history, use, primary, informers })
+      part: Pick<Parameters<typeof Sources.connect>[1], "queue" | "memory" | "intake" | "gone" | "news" | "departed">
+    ) =>
+      Effect.provideService(
+        Sources.connect(controller, { ...part, history: settings.history, use, primary, informers }),
+        Cache.Cache,
+        reads
+      )
 
     const standBy = connect({ queue: recent, memory: Memory.make(hotLoop), gone: () => {}, news: true }).pipe(
       (intake) => Fence.within(intake, behindLeader),
@@ -189,13 +197,15 @@ export const prepare = <R>(
         queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add, use, workers: concurrency }),
         use,
         informer: primary,
+        cache: reads,
         wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
         memory: Memory.make(hotLoop),
         timeouts: yield* Timeouts.make(yield* Clock.Clock, controller.timeout),
         trouble: new Map(),
         timers: new Map(),
-        hold: settings.hold
+        hold: settings.hold,
+        departed: controller.departures === undefined ? undefined : new Map()
       }
       const { memory, queue } = shared
       yield* metered.follow(queue, shared.backoffs, memory.paused)
@@ -210,7 +220,13 @@ export const prepare = <R>(
             return Effect.andThen(during.close, between.open)
           })
       )
-      const addExisting = yield* connect({ queue, memory, intake, gone: (key) => Settle.forget(shared, key) })
+      const addExisting = yield* connect({
+        queue,
+        memory,
+        intake,
+        gone: (key) => Settle.forget(shared, key),
+        departed: shared.departed
+      })
       // Objects that were deleted between two terms.
       hotLoop.retain(new Set(primary.store.list().map(({ metadata }) => metadata.uid)))
       const handed = new Set<string>()
@@ -280,6 +296,7 @@ export const prepare = <R>(
         // Metrics of objects would become stale on a standby, beside those of the next leader.
         const fiber = yield* workers(shared, yield* Metrics.scoped)
         if (Duration.toMillis(syncPeriod) > 0) yield* resync(shared, syncPeriod)
+        if (controller.departures !== undefined) yield* lookForDeparted(shared, controller.departures, synced)
         // A worker that ends by itself has a defect, and the term dies with it.
         const stopped = Effect.raceFirst(stop, Effect.andThen(Fiber.join(fiber), Effect.never))
         return yield* Effect.andThen(stopped, drain(shared.queue, fiber)).pipe(
@@ -337,17 +354,40 @@ export const prepare = <R>(
 /** The parts of a sync period. Each object has its part, so that a resync is not a burst of all objects. */
 const parts = 100
 
-const resync = <R>({ informer, queue }: Settle.Shared<R>, period: Duration.Duration) =>
+/** Adds the objects that left the selection before this term. */
+const lookForDeparted = <R>(
+  { controller, departed, informer, queue }: Settle.Shared<R>,
+  departures: Departures<R, unknown>,
+  synced: Effect.Effect<void>
+) =>
+  Effect.gen(function* () {
+    yield* synced
+    const found = yield* departures.find(informer.namespaces, (key) => informer.store.get(key) !== undefined)
+    const at = yield* Clock.currentTimeMillis
+    for (const object of found) {
+      const key = keyString(object.metadata)
+      departed?.set(key, object)
+      queue.add(key, { kind: "startup", at }, { priority: WorkQueue.low })
+    }
+  }).pipe(
+    Effect.tapError((error) =>
+      Effect.logWarning(
+        `Controller ${controller.name} cannot look for objects that left its selection, and tries again in a minute: ${Attempt.messageOf(error)}`
+      )
+    ),
+    Effect.retry(Schedule.spaced("1 minute")),
+    Effect.forkScoped
+  )
+
+const resync = <R>({ controller, departed, informer, queue }: Settle.Shared<R>, period: Duration.Duration) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const first = yield* Random.nextIntBetween(0, parts, { halfOpen: true })
     for (let turn = first; ; turn++) {
       yield* Effect.sleep(Duration.times(period, 1 / parts))
       const at = clock.currentTimeMillisUnsafe()
-      for (const key of informer.store.keys()) {
-        if (Math.abs(Hash.string(key)) % parts === turn % parts) {
-          queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
-        }
-      }
+      const due = [...informer.store.keys()].filter((key) => Math.abs(Hash.string(key)) % parts === turn % parts)
+      const found = [...Sources.listed(controller, informer.store, at, due), ...(departed?.keys() ?? [])]
+      for (const key of found) queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
     }
   }).pipe(Effect.forkScoped)

@@ -4,6 +4,7 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Cache from "../cache/Cache.ts"
 import type { Informer } from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
 import type { Ledger } from "../client/Exchange.ts"
@@ -33,6 +34,8 @@ export interface Shared<R> {
   /** The CPU time of attempts. */
   readonly use: CpuUse
   readonly informer: Informer
+  /** The reads of its reconciles. */
+  readonly cache: Cache.Service
   /** The kind of the controller, without decoding. */
   readonly wire: Resource.Any
   readonly backoffs: Backoffs
@@ -44,6 +47,8 @@ export interface Shared<R> {
   readonly trouble: Map<string, Trouble>
   /** The objects whose latest success asked for another run after a time, by key. */
   readonly timers: Map<string, Timer>
+  /** The objects that may have left the selection with the finalizer, by key and without content; absent if none can. */
+  readonly departed: Map<string, KubernetesObject> | undefined
 }
 
 /** A failing object. */
@@ -95,6 +100,7 @@ export const resetBackoff = <R>({ backoffs, trouble }: Shared<R>, key: string): 
 export const forget = <R>(shared: Shared<R>, key: string): void => {
   resetBackoff(shared, key)
   shared.timers.delete(key)
+  shared.departed?.delete(key)
 }
 
 /** The shortest time after which a timer repeats an attempt that failed permanently, in ms. */

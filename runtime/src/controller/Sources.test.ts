@@ -221,7 +221,7 @@ describe("A change of another kind", () => {
             Trigger.on(ConfigMap, {
               map: users,
               predicate: Predicate.labels({ loud: "yes" }),
-              labelSelector: "used=yes"
+              select: { labels: "used=yes" }
             })
           ]
         })
@@ -244,7 +244,7 @@ describe("A change of another kind", () => {
         const { names, reconcile } = done()
         yield* run({
           reconcile,
-          watches: [Trigger.on(ConfigMap, { map: users, fieldSelector: "metadata.name!=large" })]
+          watches: [Trigger.on(ConfigMap, { map: users, select: { fields: "metadata.name!=large" } })]
         })
         server.put(ConfigMap, config("large", { users: "a" }))
         yield* settle

@@ -11,6 +11,7 @@ import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
+import * as Transform from "../cache/Transform.ts"
 import { Fenced } from "../client/ApiError.ts"
 import type { CpuUse } from "../queue/CpuUse.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
@@ -21,6 +22,7 @@ import { Tracing } from "../telemetry/Tracing.ts"
 import { type Attempt, messageOf } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import { Account, CpuAccount } from "./CpuAccount.ts"
+import * as Departures from "./Departures.ts"
 import * as Detached from "./Detached.ts"
 import * as Maps from "./Maps.ts"
 import type { Memory } from "./Memory.ts"
@@ -56,6 +58,15 @@ export const Mapping = Context.Reference("@homeostat/runtime/Mapping", {
   defaultValue: (): string | undefined => undefined
 })
 
+/**
+ * Whether an object that is gone from the watch may live: its last state has a finalizer of the controller, or is too large for the cache.
+ * The last state before a deletion has the finalizer, too, because the API server does not store its removal.
+ */
+const mayLive = (
+  { finalizers, resource }: Pick<Controller<never>, "finalizers" | "resource">,
+  last: KubernetesObject
+) => Transform.isPartial(resource, last) || Departures.carries(finalizers, last)
+
 type Ignore<A> = (
   about: A,
   kind: Trigger.TriggerEvent["kind"],
@@ -74,6 +85,25 @@ export interface History {
   readonly ignoredElsewhere: Ignore<object>
   /** An object is gone. */
   readonly deleted: (key: string, uid: string, at: number) => void
+}
+
+/** The keys of cached objects that the controller would reconcile after a list: its predicate sees each as added. */
+export function* listed<R>(
+  { predicate }: Pick<Controller<R>, "predicate">,
+  store: Cache.Informer["store"],
+  at: number,
+  keys: Iterable<string>
+): Iterable<string> {
+  for (const key of keys) if (predicate === undefined || isFound(predicate, store.get(key), at)) yield key
+}
+
+const isFound = (predicate: Predicate.Predicate, object: KubernetesObject | undefined, receivedAt: number): boolean => {
+  if (object === undefined) return true
+  try {
+    return predicate({ type: "added", object, initial: false, relisted: false, receivedAt })
+  } catch {
+    return true
+  }
 }
 
 /**
@@ -96,6 +126,8 @@ export const connect = <R>(
     readonly primary: Cache.Informer
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
     readonly gone: (key: string) => void
+    /** Receives the objects that may have left the selection with the finalizer. */
+    readonly departed?: Map<string, KubernetesObject> | undefined
     readonly news?: boolean | undefined
   }
 ): Effect.Effect<(except: ReadonlySet<string>) => Effect.Effect<void>, never, R | Scope.Scope> =>
@@ -131,12 +163,13 @@ export const connect = <R>(
     /** Adds objects in place of the dropped maps of a namespace. A standby skips that, because a term begins with all objects. */
     const reconcileFor = (namespace: string): void => {
       if (options.news === true) return
-      const trigger = { kind: "resync", at: clock.currentTimeMillisUnsafe() } as const
+      const at = clock.currentTimeMillisUnsafe()
       const priority = { priority: WorkQueue.low }
       const delay = rounds.plan()
-      for (const key of options.primary.store.keys(delay === undefined ? namespace : undefined)) {
+      const { store } = options.primary
+      for (const key of listed(controller, store, at, store.keys(delay === undefined ? namespace : undefined))) {
         const isOwn = parseKey(key).namespace === namespace
-        queue.addAfter(key, isOwn ? 0 : (delay ?? 0), trigger, priority)
+        queue.addAfter(key, isOwn ? 0 : (delay ?? 0), { kind: "resync", at }, priority)
       }
     }
 
@@ -205,9 +238,13 @@ export const connect = <R>(
     const ofPrimary = (change: Change): void => {
       const key = keyString(change.object.metadata)
       if (change.type === "deleted") {
+        const isReleased = memory.released.delete(change.object.metadata.uid)
         memory.forget(change.object.metadata.uid, key)
         history?.deleted(key, change.object.metadata.uid, change.receivedAt)
         options.gone(key)
+        if (options.departed !== undefined && !isReleased && mayLive(controller, change.object)) {
+          options.departed.set(key, Transform.existence(change.object))
+        }
       } else if (
         controller.predicate !== undefined &&
         !passes(controller.predicate, change) &&

@@ -12,8 +12,7 @@
  * The conditions Ready, Reconciling and Stalled belong to the controller, and it removes them if the desired status omits them. Other
  * omitted conditions belong to other managers and stay. Set your own condition to False when it no longer holds.
  *
- * {@link ready}, {@link reconciling} and {@link stalled} write the conditions of kstatus in one line. {@link progress} takes the progress
- * of children from `Owned.progress`.
+ * {@link ready}, {@link reconciling} and {@link stalled} write the conditions of kstatus, and {@link progress} those of `Owned.progress`.
  *
  * `update` needs the permissions to get the reconciled kind and to patch its status subresource.
  */
@@ -41,6 +40,7 @@ import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import * as Drift from "./Drift.ts"
 import type { WrittenField } from "./HotLoop.ts"
+import * as OneCluster from "./OneCluster.ts"
 import * as Ownership from "./Ownership.ts"
 import * as Progress from "./Progress.ts"
 import { Reconciliation } from "./Reconciliation.ts"
@@ -119,7 +119,8 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
       const isSame = patch === undefined || memory.accepted(object.metadata.uid, "status", left(patch))
       if (isReport) reconciliation.hasConditions = isSame
       if (isSame) return Effect.void
-      const written = write(object, current, { wanted, ours, patch })
+      const refused = OneCluster.refused(fiber.context, "the status of", resource, object.metadata)
+      const written = refused ?? write(object, current, { wanted, ours, patch })
       // A refused status reports nothing, so that the runtime reports the refusal.
       if (!isReport) return written
       return Effect.map(written, () => {

@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Definition } from "../cache/Index.ts"
+import * as Selection from "../cache/Selection.ts"
 import type { Change } from "../cache/Store.ts"
 import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -29,10 +30,8 @@ export interface Trigger<out R = never> {
   readonly relation: "owned" | "watch"
   /** The watched kind. */
   readonly resource: Resource.Any
-  /** Only objects with these labels; absent for all objects. */
-  readonly labelSelector: string | undefined
-  /** Only objects with these values of fields; absent for all objects. */
-  readonly fieldSelector: string | undefined
+  /** Only these objects; absent for all objects. */
+  readonly select: Selection.Selection | undefined
   /** The indexes for `Cache.list` with `index`, besides namespace and owner. */
   readonly indexes: ReadonlyArray<Definition>
   /** The changes that trigger; absent for all changes. */
@@ -49,9 +48,8 @@ export interface Trigger<out R = never> {
 export interface Options<A, R> {
   readonly map: (object: A) => Keys<R>
   readonly predicate?: Predicate | undefined
-  readonly labelSelector?: string | undefined
-  /** Such as `type!=helm.sh/release.v1`. Each kind has few fields that the API server accepts here. */
-  readonly fieldSelector?: string | undefined
+  /** The cache follows only these objects, such as `{ namespaces: ["kube-system"], labels: "app=shop" }`. Default: all objects. */
+  readonly select?: Selection.Selection | undefined
   readonly indexes?: ReadonlyArray<Definition> | undefined
   /**
    * Whether the controller runs without the kind while the API server does not serve it. Its cache is empty then. When the API server
@@ -172,20 +170,22 @@ const brought = ({ initial, object, previous, type }: Change, annotation: string
 export const on = <A extends KubernetesObject, R = never>(
   resource: Resource.Resource<A, never>,
   options: Options<A, R>
-): Trigger<R> => ({
-  relation: "watch",
-  resource,
-  labelSelector: options.labelSelector,
-  fieldSelector: options.fieldSelector,
-  indexes: options.indexes ?? [],
-  predicate: options.predicate,
-  optional: options.optional ?? false,
-  delayMillis: Duration.toMillis(options.delay ?? 0),
-  map: (wire) => {
-    const decoded = resource.decode(wire)
-    return Result.isSuccess(decoded) ? options.map(decoded.success) : []
+): Trigger<R> => {
+  Selection.check("a trigger", resource, options.select)
+  return {
+    relation: "watch",
+    resource,
+    select: options.select,
+    indexes: options.indexes ?? [],
+    predicate: options.predicate,
+    optional: options.optional ?? false,
+    delayMillis: Duration.toMillis(options.delay ?? 0),
+    map: (wire) => {
+      const decoded = resource.decode(wire)
+      return Result.isSuccess(decoded) ? options.map(decoded.success) : []
+    }
   }
-})
+}
 
 /**
  * Triggers by changes of metadata; the cache holds only metadata. Needs the permissions to list and watch the kind.
@@ -226,14 +226,10 @@ export const ownerOf = (owner: Resource.Any, child: KubernetesObject): ObjectKey
  *
  * @internal
  */
-export const owned = (
-  owner: Resource.Any,
-  { labelSelector, optional = false, predicate, resource }: OwnedKind
-): Trigger => ({
+export const owned = (owner: Resource.Any, { optional = false, predicate, resource, select }: OwnedKind): Trigger => ({
   relation: "owned",
   resource,
-  labelSelector,
-  fieldSelector: undefined,
+  select,
   indexes: [],
   predicate,
   optional,

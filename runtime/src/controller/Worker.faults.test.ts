@@ -275,7 +275,7 @@ describe("An undeclared access", () => {
     [
       "a read of the cache",
       () => Cache.get(Secret, { namespace: "default", name: "w" }),
-      "secrets (v1, full) is not in the cache: declare it with owns or watches, or read it with Client.get"
+      "controller widgets reads secrets (v1, full) from the cache and does not declare it: add Secret to watches or owns, or read it with Client.get"
     ],
     [
       "a list from the cache by an index",

@@ -12,6 +12,8 @@ import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
+import * as Cache from "../cache/Cache.ts"
+import * as Transform from "../cache/Transform.ts"
 import { Exchanges, Ledger } from "../client/Exchange.ts"
 import { Fence } from "../client/Fence.ts"
 import { FieldManager } from "../client/FieldManager.ts"
@@ -25,13 +27,14 @@ import * as TraceParent from "../telemetry/TraceParent.ts"
 import { type Settings, Tracing } from "../telemetry/Tracing.ts"
 import { type Attempt, messageOf, type Observer, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import { Account, CpuAccount } from "./CpuAccount.ts"
+import * as Departures from "./Departures.ts"
 import type { Change } from "./HotLoop.ts"
 import * as Lasting from "./Lasting.ts"
 import * as Paused from "./Paused.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
-import { resetBackoff, retryOf, type Shared, type Started, settle } from "./Settle.ts"
+import { forget, resetBackoff, retryOf, type Shared, type Started, settle } from "./Settle.ts"
 import type { TriggerEvent } from "./Trigger.ts"
 
 /** The progress of a worker. */
@@ -93,7 +96,7 @@ const loop = <R>(
 ): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((services: Context.Context<R | Reachability>) => {
-      const { backoffs, controller, hold, memory, queue, timeouts, trouble } = shared
+      const { backoffs, controller, departed, hold, memory, queue, timeouts, trouble } = shared
       const clock = Context.get(services, Clock.Clock)
       const now = () => Time.monotonic(clock)
       const reachability = Context.get(services, Reachability)
@@ -102,7 +105,8 @@ const loop = <R>(
       const { permits } = Context.get(services, Fence)
       const tracing = Context.get(services, Tracing)
       const annotations = { ...Context.get(services, References.CurrentLogAnnotations), controller: controller.name }
-      const base = Context.add(services, FieldManager, controller.fieldManager)
+      const reading = Context.add(services, Cache.Cache, shared.cache)
+      const base = Context.add(reading, FieldManager, controller.fieldManager)
       // One tracer for all attempts: a tracer for each attempt costs more than the rest of its trace.
       const all = tracing === undefined ? base : Context.add(base, Tracer.Tracer, Recording.tracer)
       // In one map: after eight additions, each further one would copy all services for each attempt.
@@ -151,10 +155,33 @@ const loop = <R>(
       }
 
       /** The attempt, after the report of a failure that the attempt before could not report. */
-      const attemptOf = (object: KubernetesObject, { failing, lasts }: Started) =>
-        lasts && failing?.unreported !== undefined
-          ? Effect.andThen(controller.report(object, failing.unreported), controller.attempt(object))
-          : controller.attempt(object)
+      const attemptOf = (object: KubernetesObject, { failing, key, lasts }: Started) => {
+        const attempt =
+          departed !== undefined && departed.get(key) === object && controller.departures !== undefined
+            ? controller.departures.attempt
+            : controller.attempt
+        return lasts && failing?.unreported !== undefined
+          ? Effect.andThen(controller.report(object, failing.unreported), attempt(object))
+          : attempt(object)
+      }
+
+      /** Whether the controller has nothing to do with an object, whatever triggered it: it is neither selected nor marked. */
+      const isUnselected = (key: string): boolean => {
+        const object = controller.selects === undefined ? undefined : shared.informer.store.get(key)
+        if (object === undefined || Transform.isPartial(controller.resource, object)) return false
+        const { metadata } = object
+        try {
+          if (controller.selects?.(object) !== false) {
+            // A clean-up that ended before must run again after this reconcile.
+            if (metadata.deletionTimestamp === undefined) memory.clean.delete(metadata.uid)
+            return false
+          }
+        } catch {
+          // The attempt throws it again, and reports it.
+          return false
+        }
+        return !Departures.carries(controller.finalizers, object) && !memory.reports.get(metadata.uid)?.message
+      }
 
       /**
        * Runs the attempt on a fiber of its own, with its time limit. Fibers and resources of the attempt end with it. Most attempts end
@@ -196,7 +223,7 @@ const loop = <R>(
         const began = Time.monotonic(clock)
         const id = crypto.randomUUID()
         const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
-        const found = shared.informer.store.get(item.key)
+        const found = shared.informer.store.get(item.key) ?? departed?.get(item.key)
         account.begin(found?.metadata.namespace, began)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         if (memory.paused.size > 0 && object !== undefined && Paused.reasonOf(object) === undefined)
@@ -291,6 +318,11 @@ const loop = <R>(
           // The connection may be lost since this worker began to wait, or writes may be stopped: then the key goes back.
           if (!reachability.isReached() || writes?.stop() !== undefined || hold?.isHeld() === true) {
             queue.putBack(taken.value)
+            continue
+          }
+          if (controller.selects !== undefined && isUnselected(taken.value.key)) {
+            forget(shared, taken.value.key)
+            queue.done(taken.value.key)
             continue
           }
           progress.key = taken.value.key

@@ -3,6 +3,7 @@
  * and `Preflight` checks them.
  */
 import * as Order from "effect/Order"
+import * as Selection from "../cache/Selection.ts"
 import * as Access from "../controller/Access.ts"
 import type { Controller } from "../controller/Controller.ts"
 import { CustomResourceDefinition, Lease } from "../resource/BuiltIn.ts"
@@ -123,8 +124,9 @@ const placed = (
   namespaces: ReadonlyArray<string>,
   bindsWide = true
 ): ReadonlyArray<Permission> => {
-  const { names, namespace, resource, subresource, verbs } = access
-  const working = namespace !== undefined ? [namespace] : namespaces.length === 0 ? [undefined] : namespaces
+  const { names, namespace, resource, selected, subresource, verbs } = access
+  const followed = namespace !== undefined ? [namespace] : Selection.namespacesOf(namespaces, selected)
+  const working = followed?.length === 0 ? [undefined] : (followed ?? [])
   const named: ReadonlyArray<string | undefined> = names.length === 0 ? [undefined] : names
   return verbs.flatMap((verb) => {
     const places = resource.namespaced || (verb === "bind" && !bindsWide) ? working : [undefined]

@@ -63,6 +63,7 @@ const work = [
   "apps deployments: get list watch create patch",
   "events.k8s.io events: create patch",
   "example.com widgets: get list watch",
+  "example.com widgets/finalizers: update",
   "example.com widgets/status: patch"
 ]
 
@@ -131,7 +132,7 @@ describe("The roles of a manager", () => {
   test("for a cluster-scoped kind: a ClusterRole even with namespaces, and Events in default", () => {
     const guard = Controller.make("guard", { for: Namespace, owns: [ConfigMap], reconcile })
     expect(summary(Rbac.objects([guard], { ...settings, namespaces: ["a"] }))).toEqual({
-      "ClusterRole  shop": [" namespaces: get list watch"],
+      "ClusterRole  shop": [" namespaces: get list watch", " namespaces/finalizers: update"],
       "Role a shop": [" configmaps: get list watch create patch"],
       "Role default shop": ["events.k8s.io events: create patch"]
     })

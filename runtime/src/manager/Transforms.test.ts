@@ -70,7 +70,7 @@ describe("The cache of a program", () => {
   test("keeps whole objects that another controller watches", () => {
     const others = Controller.make("others", {
       for: Widget,
-      watches: [Trigger.on(Deployment, { labelSelector: "a=b", map: () => [] })],
+      watches: [Trigger.on(Deployment, { select: { labels: "a=b" }, map: () => [] })],
       reconcile
     })
     expect(Transforms.of([widgets, others])(Deployment)).toBeUndefined()

@@ -21,7 +21,12 @@ const isEvent = ({ group, plural }: Access.Target): boolean =>
 /** The subresources whose answer comes from the object in memory. */
 const simulated = new Set([undefined, "status", "scale"])
 
-const ofVerb = ({ names, namespace, resource, subresource }: Access.Access, verb: Access.Verb) => {
+const ofVerb = ({ names, namespace, resource, selected, subresource }: Access.Access, verb: Access.Verb) =>
+  readsOf({ names, namespace, resource, subresource }, verb).map(
+    (access): Access.Access => (selected === undefined ? access : { ...access, selected })
+  )
+
+const readsOf = ({ names, namespace, resource, subresource }: Omit<Access.Access, "verbs">, verb: Access.Verb) => {
   const at = { names, namespace }
   switch (verb) {
     case "get":

@@ -22,7 +22,7 @@ export interface Options {
   readonly trail: Trail
   /** Reads the objects of which the cache has only the metadata. */
   readonly client: Client["Service"]
-  /** Whether a controller of the program declares the kind. */
+  /** Whether the controller declares the kind. */
   readonly declares: (resource: Resource.Any) => boolean
   /** Called at each read. */
   readonly stir: () => void
@@ -86,7 +86,7 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
 
   /** Ends the attempt at a read without a recorded result. */
   const absent = (resource: Resource.Any, what: string): Effect.Effect<never> => {
-    if (!declares(resource)) return Effect.die(Undeclared.ofKind(resource))
+    if (!declares(resource)) return Effect.die(Undeclared.ofKind(resource, document.controller))
     trail.stop(`the recording does not have the read: ${what}`, what)
     return Effect.interrupt
   }
@@ -137,9 +137,11 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
       return Effect.fromResult(Result.map(resource.decode(found), Option.some))
     })
 
-  return Cache.of({
+  const cache: Cache["Service"] = Cache.of({
     informer: () => Effect.die(new Error("a replay has no informers")),
     informers: () => [],
+    within: () => cache,
+    sees: () => true,
     synced: Effect.void,
     get,
     // The recording has what the live cache kept.
@@ -161,4 +163,5 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
         (found) => found.flat()
       )
   })
+  return cache
 }

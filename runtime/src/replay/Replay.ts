@@ -108,13 +108,9 @@ const logging = (trail: Trail.Trail) =>
     })
   ])
 
-/** Whether a controller declares a kind. */
-const declaring = (controllers: ReadonlyArray<Pick<Controller<unknown>, "resource" | "triggers">>) => {
-  const declared = new Set(
-    controllers.flatMap(({ resource, triggers }) =>
-      [resource, ...triggers.map((trigger) => trigger.resource)].map(Resource.identityOf)
-    )
-  )
+/** Whether the controller declares a kind. */
+const declaring = ({ resource, triggers }: Pick<Controller<unknown>, "resource" | "triggers">) => {
+  const declared = new Set([resource, ...triggers.map((trigger) => trigger.resource)].map(Resource.identityOf))
   return (resource: Resource.Any): boolean => declared.has(Resource.identityOf(resource))
 }
 
@@ -194,7 +190,7 @@ export const make = <R, E>(
         known,
         trail,
         client,
-        declares: declaring(controllers),
+        declares: declaring(controller),
         stir: time.stir
       })
       const runtime = Context.empty().pipe(

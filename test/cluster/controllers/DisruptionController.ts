@@ -1,7 +1,7 @@
 /**
  * PodDisruptionBudgets: the healthy, desired and expected pods of a budget, and the allowed disruptions.
  *
- * The expected number comes from the ReplicaSets that own the pods. Pods without a ReplicaSet do not count there.
+ * The expected number comes from the ReplicaSets and StatefulSets that own the pods. Other pods do not count there.
  */
 
 import { at, equal, type Json, type JsonObject, list, number, object, objects } from "@homeostat/apiserver/model/Json"
@@ -49,13 +49,18 @@ const noPods = (about: JsonObject): Write => ({
 const selects = (budget: JsonObject, pod: JsonObject): boolean =>
   !isFinished(pod) && matches(ofLabelSelector(at(budget, "spec", "selector")), labelsOf(pod))
 
-/** Returns the expected number of pods, from the ReplicaSets that own them. */
+/** The kinds with replicas that own pods. */
+const scalable = { ReplicaSet: Storages.replicaSets, StatefulSet: Storages.statefulSets }
+
+/** Returns the expected number of pods, from the sets that own them. */
 const expectedOf = (snapshot: Snapshot, pods: ReadonlyArray<JsonObject>): number => {
   const owners = new Map<Json | undefined, number>()
   for (const pod of pods) {
-    const owner = controllerKey(pod, "apps/v1", "ReplicaSet")
-    const set = owner === undefined ? undefined : snapshot.get(Storages.replicaSets, ...ofKey(owner))
-    if (set !== undefined) owners.set(controllerOf(pod)?.uid, number(at(set, "spec", "replicas")) ?? 0)
+    for (const [kind, storage] of Object.entries(scalable)) {
+      const owner = controllerKey(pod, "apps/v1", kind)
+      const set = owner === undefined ? undefined : snapshot.get(storage, ...ofKey(owner))
+      if (set !== undefined) owners.set(controllerOf(pod)?.uid, number(at(set, "spec", "replicas")) ?? 0)
+    }
   }
   return [...owners.values()].reduce((sum, replicas) => sum + replicas, 0)
 }
@@ -104,11 +109,11 @@ export const disruptionController: BuiltInController = {
   name: "disruption-controller",
   manager: "kube-controller-manager",
   component: "controllermanager",
-  storages: [Storages.budgets, Storages.pods, Storages.replicaSets],
+  storages: [Storages.budgets, Storages.pods, Storages.replicaSets, Storages.statefulSets],
   keys: ({ object: changed, previous, storage }, snapshot) => {
     if (storage === Storages.budgets) return [keyOfObject(changed)]
     const budgets = snapshot.list(Storages.budgets, namespaceOf(changed))
-    if (storage === Storages.replicaSets) return budgets.map(keyOfObject)
+    if (storage !== Storages.pods) return budgets.map(keyOfObject)
     return budgets
       .filter((budget) => selects(budget, changed) || (previous !== undefined && selects(budget, previous)))
       .map(keyOfObject)

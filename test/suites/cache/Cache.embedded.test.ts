@@ -21,7 +21,7 @@ describe.concurrent("Reading own writes", () => {
           const cache = yield* Cache.Cache
           const full = yield* Cache.informer(ConfigMap)
           const partial = yield* Cache.informer(Resource.metadataOnly(ConfigMap))
-          const odd = yield* Cache.informer(ConfigMap, { labelSelector: "n=1" })
+          const odd = yield* Cache.informer(ConfigMap, { select: { labels: "n=1" } })
           yield* cache.synced
           let received = 0
           full.subscribe((changes) => {

@@ -89,7 +89,7 @@ const objectOf = (
     creationTimestamp: "2026-11-29T00:00:00Z"
   }
   const { labels }: { readonly labels?: object } = metadata ?? {}
-  const all = { ...owner, ...metadata, ...identity, labels: { ...labels, ...selectedBy(trigger?.labelSelector) } }
+  const all = { ...owner, ...metadata, ...identity, labels: { ...labels, ...selectedBy(trigger?.select?.labels) } }
   const projected = kind.projection === "metadata" ? {} : fields
   return { apiVersion: Resource.apiVersionOf(kind), kind: kind.kind, ...projected, metadata: all }
 }
@@ -153,7 +153,7 @@ const counting = (read: (fields: number) => void) => {
 const none = {}
 
 const name = ({ controller, resource, trigger }: (typeof watched)[number]) =>
-  `${Resource.identityOf(resource)} of ${trigger === undefined ? controller.name : `${controller.name}, ${trigger.relation} ${trigger.labelSelector ?? ""}`}`
+  `${Resource.identityOf(resource)} of ${trigger === undefined ? controller.name : `${controller.name}, ${trigger.relation} ${trigger.select?.labels ?? ""}`}`
 
 describe("The worst objects", () => {
   test("have nearly the size that etcd stores", () => {

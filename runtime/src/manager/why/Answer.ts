@@ -155,25 +155,40 @@ const ofUnseen = (facts: Facts): Answer => {
       }
 }
 
+/** How the clean-up of an object goes. */
+const cleaning = (facts: Facts): string => {
+  const due = dueOf(facts)
+  const last = facts.entry?.runs.at(-1)
+  if (last?.message !== undefined) {
+    const next = due === undefined ? "" : `, and the manager retries it ${future(due, facts.now)}`
+    return ` It failed${timesInARow(last)}${next}: ${sentence(last.message)}`
+  }
+  return due === undefined ? "" : ` The controller checks it again ${future(due, facts.now)}.`
+}
+
+const ofUnselected = (facts: Facts, reason: string): Answer => {
+  const { cached, controller, live } = facts
+  const object = cached ?? (live._tag === "There" ? live.object : undefined)
+  const ours = (object?.metadata.finalizers ?? []).filter((name) => controller.finalizers.includes(name))
+  const left =
+    ours.length === 0 ? "" : ` It has the finalizer ${listed(ours)}, which stays until the clean-up.${cleaning(facts)}`
+  return {
+    verdict: "out-of-scope",
+    answer: `Controller ${controller.name} does not select ${named(facts)}: ${reason}.${left}`
+  }
+}
+
 const ofDeletion = (facts: Facts, object: KubernetesObject): Answer => {
   const { controller, now } = facts
   const all = object.metadata.finalizers ?? []
   const foreign = all.filter((name) => !controller.finalizers.includes(name))
   const asked = Date.parse(object.metadata.deletionTimestamp ?? "")
   const begin = `${named(facts)} is being deleted${Number.isNaN(asked) ? "" : `, as requested ${past(asked, now)},`}`
-  const due = dueOf(facts)
-  const last = facts.entry?.runs.at(-1)
   if (foreign.length < all.length) {
     const ours = listed(all.filter((name) => controller.finalizers.includes(name)))
-    const state =
-      last !== undefined && last.message !== undefined
-        ? ` It failed${timesInARow(last)}${due === undefined ? "" : `, and the manager retries it ${future(due, now)}`}: ${sentence(last.message)}`
-        : due === undefined
-          ? ""
-          : ` The controller checks it again ${future(due, now)}.`
     return {
       verdict: "deleting",
-      answer: `${begin} and waits for the clean-up of controller ${controller.name} (finalizer ${ours}).${state}`
+      answer: `${begin} and waits for the clean-up of controller ${controller.name} (finalizer ${ours}).${cleaning(facts)}`
     }
   }
   if (foreign.length === 0) return { verdict: "deleting", answer: `${begin} and is about to go.` }
@@ -360,6 +375,7 @@ const ofCaches = (facts: Facts): Answer => {
 /** The answer for these facts. */
 export const answerOf = (facts: Facts): Answer => {
   const { cached, election, live, namespaces, queue } = facts
+  if (facts.unselected !== undefined && live._tag !== "NotThere") return ofUnselected(facts, facts.unselected)
   if (!isFollowed(facts)) {
     const exists =
       live._tag === "There" ? "exists, but" : live._tag === "NotThere" ? "does not exist, and" : "is not looked at:"

@@ -63,7 +63,10 @@ export interface Facts {
   }>
   /** The namespaces that the manager follows; empty for all. */
   readonly namespaces: ReadonlyArray<string>
+  /** The labels of `--selector`. */
   readonly labelSelector: string | undefined
+  /** Why the controller does not select the object; absent if it does, or if that is not known. */
+  readonly unselected?: string | undefined
   readonly cached: KubernetesObject | undefined
   readonly live: Live
   /** Namespaces with an object of the same name. */

@@ -10,6 +10,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Cache from "../../cache/Cache.ts"
 import type { Informer } from "../../cache/Cache.ts"
+import * as LabelSelector from "../../cache/LabelSelector.ts"
+import * as Selection from "../../cache/Selection.ts"
 import * as Client from "../../client/Client.ts"
 import * as Permission from "../../client/Permission.ts"
 import type { Controller } from "../../controller/Controller.ts"
@@ -146,6 +148,34 @@ const overShare = ({ runner }: Subject, { namespace }: ObjectKey, at: number): n
   return used > CpuUse.shareMillis ? Math.round(used) : undefined
 }
 
+/** The label selector of the manager, without that of the controller. */
+const flagOf = (all: string | undefined, own: string | undefined): string | undefined =>
+  own === undefined || all === undefined ? all : all === own ? undefined : all.slice(0, -own.length - 1)
+
+/** Why the controller does not select the object. */
+const unselected = (
+  { select = {}, selects }: Controller<unknown>,
+  { namespace }: ObjectKey,
+  cached: KubernetesObject | undefined,
+  live: Live
+): string | undefined => {
+  const { fields, labels, namespaces } = select
+  const selecting = (selection: Selection.Selection) => `it selects ${Selection.describe(selection)}`
+  if (namespaces !== undefined && namespace !== undefined && !namespaces.includes(namespace)) {
+    return selecting({ namespaces })
+  }
+  if (cached !== undefined) {
+    try {
+      return selects?.(cached) === false ? "its `when` is false for it" : undefined
+    } catch {
+      return undefined
+    }
+  }
+  if (live._tag !== "There") return undefined
+  if (LabelSelector.parse(labels)?.(live.object.metadata.labels) === false) return selecting({ labels })
+  return fields === undefined ? undefined : selecting({ fields })
+}
+
 /** Gathers the facts about an object of the controller's kind. */
 export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, never, Needs> =>
   Effect.gen(function* () {
@@ -209,7 +239,8 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
         ...(informer.state().status === "absent" && { absent: true })
       })),
       namespaces: resource.namespaced ? (primary?.namespaces ?? []) : [],
-      labelSelector: primary?.labelSelector,
+      labelSelector: flagOf(primary?.labelSelector, controller.select?.labels),
+      unselected: unselected(controller, key, primary?.store.get(text), live),
       cached: primary?.store.get(text),
       live,
       elsewhere: elsewhereOf(primary, key),
