@@ -91,6 +91,8 @@ export interface Runner {
   readonly writes: OwnWrites.OwnWrites
   /** The CPU time of the namespaces' attempts. */
   readonly use: CpuUse.CpuUse
+  /** The last hot loop of an object, by its UID. */
+  readonly lastLoop: HotLoop.HotLoop["lastLoop"]
 }
 
 /** Holds back the writes of maps on a standby. */
@@ -318,6 +320,7 @@ export const prepare = <R>(
       intake,
       writes,
       use,
+      lastLoop: hotLoop.lastLoop,
       leaderElected: controller.leaderElected,
       standBy,
       lead: (permit, stop) =>
