@@ -2,8 +2,8 @@
  * `why KIND/NAME`: asks a running manager for the history of an object. The answer is the page of `manager/why/Page`. The verb sends no
  * request to the API server.
  *
- * The exit code is 0 for a healthy object, 3 for one that is not healthy, and 4 if the manager does not know, as for an object that does not
- * exist. 1: no manager answered. 2: the request is invalid.
+ * The exit code is 0 for a healthy object, 3 for one that is not healthy, and 4 for one that the manager does not know. 1: no manager
+ * answered. 2: the request is invalid.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

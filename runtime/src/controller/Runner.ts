@@ -196,7 +196,7 @@ export const prepare = <R>(
         timers: new Map()
       }
       const { memory, queue } = shared
-      yield* metered.follow(queue, shared.backoffs)
+      yield* metered.follow(queue, shared.backoffs, primary)
       yield* Effect.acquireRelease(
         Effect.suspend(() => {
           current = Option.some(queue)

@@ -50,6 +50,8 @@ describe("The state of an object", () => {
       withConditions(condition("Ready", "False"), condition("Reconciling", "True")),
       "Progressing"
     ],
+    ["with a pause", object({ observedGeneration: 1, conditions: [condition("Paused", "True")] }), "Paused"],
+    ["whose pause is over", withConditions(condition("Paused", "False"), condition("Ready", "True")), "Ready"],
     ["that is suspended", withConditions(condition("Ready", "True", "Suspended")), "Paused"],
     ["that is paused", withConditions(condition("Ready", "False", "Paused")), "Paused"],
     ["that is ready", withConditions(condition("Ready", "True"), condition("Stalled", "False")), "Ready"],

@@ -7,6 +7,7 @@
  * | state | when |
  * | --- | --- |
  * | `Deleting` | `metadata.deletionTimestamp` is set |
+ * | `Paused` | the condition Paused is True |
  * | `Unknown` | `status.observedGeneration` is negative: its controller has not reported on it |
  * | `Progressing` | the status, or a condition of kstatus, is about an older generation |
  * | `Failed` | the condition Stalled is True, or its reconciles keep failing |
@@ -65,7 +66,6 @@ export const of = (kind: Resource.Any, object: KubernetesObject): State => {
   const status: unknown = "status" in object ? object.status : undefined
   if (!isRecord(status)) return "Ready"
   const { conditions, observedGeneration } = status
-  if (typeof observedGeneration === "number" && observedGeneration < 0) return "Unknown"
   let isOutdated = isOlder(observedGeneration, generation)
   let ready: Condition | undefined
   let isReconciling = false
@@ -75,6 +75,7 @@ export const of = (kind: Resource.Any, object: KubernetesObject): State => {
       if (!isRecord(each)) continue
       const condition: Condition = each
       const { type } = condition
+      if (type === "Paused" && condition.status === "True") return "Paused"
       if (type === "Ready") ready = condition
       else if (type === "Reconciling") isReconciling = condition.status === "True"
       else if (type === "Stalled") isStalled = condition.status === "True"
@@ -82,6 +83,7 @@ export const of = (kind: Resource.Any, object: KubernetesObject): State => {
       isOutdated ||= isOlder(condition.observedGeneration, generation)
     }
   }
+  if (typeof observedGeneration === "number" && observedGeneration < 0) return "Unknown"
   if (isOutdated) return "Progressing"
   if (isStalled) return "Failed"
   if (isReconciling) {
