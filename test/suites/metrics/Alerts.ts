@@ -59,8 +59,8 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
   HomeostatRestarts: { series: { [series("process_start_time_seconds")]: "0x5 0+60x20" }, at: 15 },
   HomeostatObjectsFailed: {
     // It has failed once, and never again: the object stays in this state.
-    series: { [series("homeostat_objects", `${widgets},state="Failed"`)]: "0x5 10x400" },
-    at: 400
+    series: { [series("homeostat_objects", `${widgets},state="Failed"`)]: "0x5 10x90" },
+    at: 90
   },
   HomeostatObjectsNotReady: [
     { series: { [series("homeostat_objects", `${widgets},state="Progressing"`)]: "0x5 1x80" }, at: 70 },
