@@ -15,7 +15,6 @@ import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
-import * as Condition from "@homeostat/runtime/resource/Condition"
 import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -214,8 +213,7 @@ const act = (
     if (!wants && scheduled.stranded !== undefined)
       return yield* move(backup, plain, scheduled.stranded, understood.success)
     const isKnown =
-      backup.status?.observedGeneration === backup.metadata.generation &&
-      Condition.isTrue(backup.status?.conditions, Condition.Ready)
+      backup.status?.observedGeneration === backup.metadata.generation && BackupStatus.canRun(backup.status?.conditions)
     const isMissing = yield* Needs.areMissing(backup, understood.success.repository.destination)
     if (!wants && isKnown && (scheduled.draft.status.active !== undefined || !isMissing)) {
       return yield* checkSecrets(backup, plain, understood.success, now)

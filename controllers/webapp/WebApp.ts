@@ -204,10 +204,9 @@ export const WebApp = CustomResource.make({
   columns: [
     { name: "Image", path: ".spec.image" },
     { name: "Replicas", path: ".spec.replicas" },
-    { name: "Ready", path: ".status.readyReplicas" },
-    { name: "Phase", path: ".status.phase" },
+    { name: "Ready Pods", path: ".status.readyReplicas" },
     { name: "URL", path: ".status.url" },
-    { name: "Age", path: ".metadata.creationTimestamp" }
+    { name: "Phase", path: ".status.phase", priority: 1 }
   ],
   scale: { spec: ".spec.replicas", status: ".status.replicas", selector: ".status.selector" },
   rules: [

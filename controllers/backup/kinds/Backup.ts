@@ -372,8 +372,8 @@ export const Backup = CustomResource.make({
     { name: "Source", path: ".spec.source", description: "The source" },
     { name: "Schedule", path: ".spec.schedule", description: "The schedule" },
     { name: "Destination", path: ".spec.destination", description: "The destination" },
-    { name: "Phase", path: ".status.phase", description: "The phase" },
     { name: "Last Backup", path: ".status.lastBackupTime", type: "date", description: "The last success" },
+    { name: "Phase", path: ".status.phase", priority: 1, description: "The phase" },
     { name: "Suspend", path: ".spec.suspend", priority: 1 },
     { name: "Next", path: ".status.nextBackupTime", type: "string", priority: 1, description: "The next run" }
   ]

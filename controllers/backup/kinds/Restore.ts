@@ -129,8 +129,7 @@ export const Restore = CustomResource.make({
     { name: "Backup", path: ".spec.backupRef", description: "The Backup" },
     { name: "Target", path: ".spec.targetPVC", description: "The destination" },
     { name: "Snapshot", path: ".status.restored.snapshot", description: "The restored snapshot" },
-    { name: "Phase", path: ".status.phase", description: "The phase" },
-    { name: "Age", path: ".metadata.creationTimestamp" }
+    { name: "Phase", path: ".status.phase", priority: 1, description: "The phase" }
   ]
 })
 

@@ -18,7 +18,7 @@ import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import { Backup, type BackupStatus } from "../kinds/Backup.ts"
-import { type Draft, keepsEverything, repositoryHealthy, retentionApplied, volumesIntact } from "./RunStatus.ts"
+import { canRun, type Draft, keepsEverything, repositoryHealthy, retentionApplied, volumesIntact } from "./RunStatus.ts"
 import { millis } from "./Text.ts"
 
 const backup = ["namespace", "name"] as const
@@ -71,7 +71,7 @@ export const lastRunSuccess = Metric.gauge(
   backup
 )
 
-/** 1 if the Backup's condition Ready is True. 0 if the spec is invalid or something is missing, so that no run can start. */
+/** 1 if runs can start, also after a run that failed. 0 if the spec is invalid or something is missing, so that no run can start. */
 export const ready = Metric.gauge(
   "homeostat_backup_ready",
   "Whether runs of a Backup can start: 1, or 0 if its spec is invalid or a prerequisite is missing",
@@ -237,9 +237,6 @@ const held = ({ conditions }: BackupStatus, type: string): number | undefined =>
   return condition.status === "True" ? 1 : 0
 }
 
-const isReady = (conditions: ReadonlyArray<Condition.Condition>): boolean =>
-  Condition.find(conditions, Condition.Ready)?.status === "True"
-
 /** Events that each stand for a tick without a run. */
 const missing: ReadonlySet<string> = new Set(["MissedSchedule", "RunSkipped"])
 
@@ -279,7 +276,7 @@ export const make = (
     for (const [key, { labels }] of known) {
       const backup = find(key)
       if (backup === undefined) drop(key, labels)
-      else registry.gauge(ready, labels).set(isReady(Status.conditions(backup)) ? 1 : 0)
+      else registry.gauge(ready, labels).set(canRun(Status.conditions(backup)) ? 1 : 0)
     }
   })
 

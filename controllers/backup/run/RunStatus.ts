@@ -218,6 +218,35 @@ export const keepsEverything = "KeepsEverything"
 /** The condition type for the health of the repository. */
 export const repositoryHealthy = "RepositoryHealthy"
 
+/** The conditions that Ready sums up, the worst first. */
+const summedUp: ReadonlyArray<string> = [volumesIntact, repositoryHealthy, lastRunSucceeded, retentionApplied]
+
+/** A condition with the parts that {@link troubleIn} reads. */
+type Stated = Pick<Condition.Condition, "type" | "status" | "reason" | "message">
+
+/** The worst condition that is False, although runs can start; undefined without one. */
+export const troubleIn = <C extends Stated>(conditions: ReadonlyArray<C>): C | undefined => {
+  for (const type of summedUp) {
+    const found = Condition.find(conditions, type)
+    if (found?.status === "False") return found
+  }
+  return undefined
+}
+
+/** Whether runs can start: Ready is True, or is False because of another condition. */
+export const canRun = (conditions: ReadonlyArray<Stated> = []): boolean => {
+  const ready = Condition.find(conditions, Condition.Ready)
+  if (ready?.status !== "False") return ready?.status === "True"
+  const isStalled = Condition.find(conditions, Condition.Stalled)?.status === "True"
+  return (
+    !isStalled &&
+    summedUp.some((type) => {
+      const other = Condition.find(conditions, type)
+      return other?.status === "False" && other.reason === ready.reason && other.message === ready.message
+    })
+  )
+}
+
 /** A condition without generation and time. */
 export type Finding = Omit<Condition.Draft, "observedGeneration">
 

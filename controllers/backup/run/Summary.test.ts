@@ -118,6 +118,36 @@ describe("An obstacle", () => {
   })
 })
 
+describe("Ready sums up the other conditions", () => {
+  const first = written(backup(), whole(backup()))
+  const withFalse = (...types: ReadonlyArray<string>): Backup => ({
+    ...first,
+    status: {
+      ...first.status,
+      conditions: (first.status?.conditions ?? []).map((each) =>
+        types.includes(each.type)
+          ? { ...each, status: "False", reason: `${each.type}Failed`, message: "Because." }
+          : each
+      )
+    }
+  })
+  const all = ["VolumesIntact", "RepositoryHealthy", "LastRunSucceeded"]
+  for (const [at, type] of all.entries()) {
+    test(`and shows the worst: ${type}`, () => {
+      const { status } = whole(withFalse(...all.slice(at)))
+      expect(conditionText(status, "Ready")).toBe(`False ${type}Failed: Because.`)
+      expect(Status.canRun(status.conditions)).toBe(true)
+    })
+  }
+  test("and shows an obstacle, or a suspended Backup, before them", () => {
+    const of = withFalse(...all)
+    const blocked = whole(of, { obstacle: missing }).status
+    expect(condition(blocked, "Ready")?.reason).toBe(missing.reason)
+    expect(Status.canRun(blocked.conditions)).toBe(false)
+    expect(condition(whole({ ...of, spec: { ...of.spec, suspend: true } }).status, "Ready")?.reason).toBe("Suspended")
+  })
+})
+
 describe("The other Backups of a repository", () => {
   const shared = whole(backup(), { sharing: ["shop/db", "shop/web"] })
   const sentence = "Scheduled: 0 2 * * * (UTC). The repository is shared with shop/db, shop/web: they take turns."
@@ -173,7 +203,17 @@ describe("A nightly run", () => {
       reason: "DestinationUnreachable",
       lastTransitionTime: "2026-11-20T10:00:05Z"
     })
-    expect(condition(failed.status, "Ready")?.status).toBe("True")
+    const { message = "" } = condition(failed.status, "LastRunSucceeded") ?? {}
+    expect(conditionText(failed.status, "Ready")).toBe(`False DestinationUnreachable: ${message}`)
+    // Runs could start, so the recovery changes nothing about the schedule.
+    expect(Status.canRun(failed.status.conditions)).toBe(true)
+    const healed = whole(
+      written(first, failed),
+      { now: now + 9000 },
+      Status.ended(Status.draft(written(first, failed)), run({ job: "third" }), exited(0, saved), now)
+    )
+    expect(condition(healed.status, "Ready")).toMatchObject({ status: "True", reason: "Scheduled" })
+    expect(events(healed)).not.toContain("Normal BackupScheduled")
   })
   test("leaves the phase of the last run when the Backup is suspended, or an obstacle appears", () => {
     const of = { ...written(during, over), spec: { ...before.spec, suspend: true } }

@@ -7,6 +7,7 @@ import * as Time from "@homeostat/runtime/resource/Time"
 import type { Backup, BackupStatus } from "../kinds/Backup.ts"
 import * as Maintenance from "./Maintenance.ts"
 import {
+  canRun,
   type Draft,
   type EventDraft,
   type Finding,
@@ -14,6 +15,7 @@ import {
   lastRunSucceeded,
   repositoryHealthy,
   retentionApplied,
+  troubleIn,
   volumesIntact
 } from "./RunStatus.ts"
 import type { Refusal, Understood } from "./Spec.ts"
@@ -43,10 +45,8 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
   const observedGeneration = backup.metadata.generation ?? 0
   const sharedWith = facts.sharing ?? status.sharedWith ?? []
   const found = readiness(backup, facts, sharedWith)
-  const ready = { ...found, message: cut(found.message, longestCondition) }
   const before = Condition.find(backup.status?.conditions, Condition.Ready)
-  const findings: ReadonlyArray<Finding> = [
-    ready,
+  const others: ReadonlyArray<Finding> = [
     ...(obstacle?.final === true
       ? [{ type: Condition.Stalled, status: "True", reason: obstacle.reason, message: obstacle.message } as const]
       : []),
@@ -72,6 +72,10 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
       message: "No run has opened the repository yet"
     }
   ].map((finding) => withUpkeep(finding, facts))
+  const trouble = found.status === "True" && !backup.spec.suspend ? troubleIn(others) : undefined
+  const { message, reason, status: state } = trouble ?? found
+  const ready: Finding = { type: Condition.Ready, status: state, reason, message: cut(message, longestCondition) }
+  const findings: ReadonlyArray<Finding> = [ready, ...others]
   const drafts = findings.map(
     ({ message, reason, status, type }): Condition.Draft => ({
       type,
@@ -87,8 +91,9 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
   if (obstacle !== undefined && !(before?.reason === obstacle.reason && before.message === ready.message)) {
     events.push({ type: "Warning", reason: obstacle.reason, note: obstacle.message })
   }
-  if (ready.status === "True" && before?.status !== "True") {
-    events.push({ type: "Normal", reason: "BackupScheduled", note: ready.message })
+  // A success after a failed run changes nothing about the schedule.
+  if (found.status === "True" && !canRun(backup.status?.conditions)) {
+    events.push({ type: "Normal", reason: "BackupScheduled", note: cut(found.message, longestCondition) })
   }
   for (const warning of warnings) {
     if (backup.status?.warnings?.includes(cut(warning, longestMessage)) !== true)
@@ -98,7 +103,7 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
     ...omit(status, ["maintenance", "nextBackupTime", "effectiveSchedule", "sharedWith", "warnings", "conditions"]),
     observedGeneration,
     phase: phaseOf(status, obstacle),
-    message: cut(messageOf(status, ready, facts), longestMessage),
+    message: cut(messageOf(status, found, facts), longestMessage),
     ...maintenanceOf(status, facts),
     ...(next !== undefined && { nextBackupTime: Time.seconds(next) }),
     ...(understood?.table !== undefined && { effectiveSchedule: understood.table.effective }),

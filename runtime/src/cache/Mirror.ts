@@ -43,7 +43,13 @@ export const make = (options: {
   let isPlain = false
 
   /** Stores an object and adds the change to `changes`. */
-  const put = (key: string, object: KubernetesObject, how: How, changes: Array<Change>): void => {
+  const put = (
+    key: string,
+    object: KubernetesObject,
+    how: How,
+    changes: Array<Change>,
+    managedFields?: Change["managedFields"]
+  ): void => {
     const previous = overlay.base(key)
     // The stored object stays: other modules cache results by its identity.
     if (previous !== undefined && isSame(previous, object)) {
@@ -52,7 +58,8 @@ export const make = (options: {
     }
     overlay.watched(key, object)
     if (previous === undefined) changes.push({ type: "added", object, ...how })
-    else if (previous.metadata.uid === object.metadata.uid) changes.push({ type: "updated", object, previous, ...how })
+    else if (previous.metadata.uid === object.metadata.uid)
+      changes.push({ type: "updated", object, previous, ...how, ...(managedFields && { managedFields }) })
     else {
       // The watch missed the deletion: this is another object of the same name.
       changes.push({ type: "deleted", object: previous, ...how }, { type: "added", object, ...how })
@@ -147,7 +154,7 @@ export const make = (options: {
             switch (event.type) {
               case "ADDED":
               case "MODIFIED":
-                put(keyString(event.object.metadata), event.object, how, changes)
+                put(keyString(event.object.metadata), event.object, how, changes, event.managedFields)
                 break
               case "DELETED":
                 drop(keyString(event.object.metadata), event.object, how, changes)

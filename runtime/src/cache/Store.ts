@@ -1,7 +1,7 @@
 /**
  * The objects of one kind that reads see: wire JSON by key, with indexes. `Overlay` fills it from the watch and from own writes.
  */
-import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type { KubernetesObject, ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
 import * as Index from "./Index.ts"
 import type { Labels } from "./LabelSelector.ts"
 import { Undeclared } from "./Undeclared.ts"
@@ -17,6 +17,8 @@ export interface Change {
   readonly object: KubernetesObject
   /** The previous state of an updated object that the watch delivered. */
   readonly previous?: KubernetesObject | undefined
+  /** The field managers of an updated object that the watch delivered. The object has none. */
+  readonly managedFields?: ReadonlyArray<ManagedFieldsEntry> | undefined
   /** The object is from the first list, or was stored when the listener subscribed. */
   readonly initial: boolean
   /** A later list found the change, after a gap in the watch. Versions in the gap are unknown. */

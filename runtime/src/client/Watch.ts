@@ -4,7 +4,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type { KubernetesObject, ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
 import * as ApiError from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
@@ -22,6 +22,8 @@ export type Event =
       readonly object: KubernetesObject
       /** The characters of the event. */
       readonly length?: number | undefined
+      /** The field managers of a changed object. They live as long as the event: no store keeps them. */
+      readonly managedFields?: ReadonlyArray<ManagedFieldsEntry> | undefined
     }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
   | { readonly type: "ERROR"; readonly error: ApiError.Answered }
@@ -83,6 +85,7 @@ interface Parser {
 interface Frame {
   readonly type?: string
   length?: number
+  managedFields?: unknown
   readonly object?: {
     readonly metadata?: {
       managedFields?: unknown
@@ -101,6 +104,7 @@ const toEvent = (request: ApiError.RequestInfo, line: string): Event | string =>
     case "MODIFIED":
     case "DELETED":
       if (object?.metadata === undefined) return `${frame.type} without an object`
+      if (frame.type === "MODIFIED") frame.managedFields = object.metadata.managedFields
       delete object.metadata.managedFields
       frame.length = line.length
       // The parsed frame is the event, which saves an allocation. Every object of a watch has metadata.

@@ -71,6 +71,8 @@ const tokenIn = (path: string) =>
 export interface Answer {
   readonly status: number
   readonly body: string
+  /** The value of a header of the response; null without it. */
+  readonly header: (name: string) => string | null
 }
 
 /** How to reach the manager from outside of its cluster. */
@@ -109,7 +111,8 @@ const get = (program: string, url: URL, token: string | undefined) =>
           headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)])
         })
-        return { status: response.status, body: await response.text() }
+        const header = (name: string): string | null => response.headers.get(name)
+        return { status: response.status, body: await response.text(), header }
       },
       catch: (error) =>
         new NotAnswered({

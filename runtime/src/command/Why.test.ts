@@ -82,7 +82,8 @@ const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
       })
       .pipe(Effect.provide(NodeFileSystem.layer), Effect.result)
     const error = Result.isFailure(ended) ? ended.failure : undefined
-    return { printed, requests, error: error?.message.replaceAll(origin, "ORIGIN"), tag: error?._tag }
+    const code = error?._tag === "Logged" ? error.code : undefined
+    return { printed, requests, code, error: error?.message.replaceAll(origin, "ORIGIN"), tag: error?._tag }
   })
 
 live("An answer has no control characters", () =>
@@ -123,6 +124,16 @@ live("The verb requests the object from the manager, with a token only from a fi
     expect(error).toBe(`--token-file: ${file}x does not exist`)
     const unreadable = yield* ask(() => new Response("ok"), `--token-file=${folder}`)
     expect(unreadable.error).toStartWith(`--token-file: ${folder} cannot be read (`)
+  })
+)
+
+live("The exit code is that of the health of the object", () =>
+  Effect.gen(function* () {
+    const codes: { readonly [health: string]: number | undefined } = { healthy: undefined, unhealthy: 3, unknown: 4 }
+    for (const [health, code] of Object.entries(codes)) {
+      const asked = yield* ask(() => new Response("An answer.\n", { headers: { "homeostat-health": health } }))
+      expect([health, asked.code, asked.printed]).toEqual([health, code, ["An answer.\n"]])
+    }
   })
 )
 

@@ -1,10 +1,14 @@
 /**
  * `why KIND/NAME`: asks a running manager for the history of an object. The answer is the page of `manager/why/Page`. The verb sends no
  * request to the API server.
+ *
+ * The exit code is 0 for a healthy object, 3 for one that is not healthy, and 4 for one that the manager does not know. 1: no manager
+ * answered. 2: the request is invalid.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as KubeConfig from "../client/KubeConfig.ts"
+import * as Health from "../manager/why/Health.ts"
 import * as Asking from "./Asking.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
@@ -71,12 +75,15 @@ export const verb = (program: Verb.Named) =>
         const { controller, output } = settings
         const query = { ...object.success, namespace, output, ...(controller !== undefined && { controller }) }
         // An error has the format of the answer: in JSON, the line is a field.
+        let code = 0
         const text = yield* Asking.text(program.name, settings, "/why", query, (answer) =>
-          Effect.succeed(
-            answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
-          )
+          Effect.sync(() => {
+            code = Health.codeOf(answer.header(Health.header))
+            return answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
+          })
         )
         yield* Output.print(text)
+        if (code !== 0) return yield* new Verb.Logged({ code })
       })
   })
 

@@ -251,7 +251,8 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const reason = cached === undefined ? "created" : isSame ? "drift" : "intent"
     if (span !== undefined) describe(span, isWritten ? reason : undefined, fields)
     if (!isWritten) return yield* TooLarge.checked(kind, current)
-    corrected({ kind: kind.kind, key: keyString(key), reason, fields })
+    const manager = reason === "drift" && cached !== undefined ? memory.foreignWriters.of(cached, fields) : undefined
+    corrected({ kind: kind.kind, key: keyString(key), reason, fields, ...(manager !== undefined && { manager }) })
     const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !serverChanges.unmet.has(field))
     const hash = Intent.hashOf(intent) ?? ""
     changed({

@@ -7,9 +7,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import * as Store from "../cache/Store.ts"
 import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as ObjectState from "../resource/ObjectState.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
@@ -32,6 +35,15 @@ const total = (result: string) => `controller_runtime_reconcile_total{controller
 const queued = (name: string) => `workqueue_${name}{name="widgets",controller="widgets"}`
 const depth = (priority: string | number) =>
   `workqueue_depth{name="widgets",controller="widgets",priority="${priority}"}`
+
+/** Reconciled objects; none by default. */
+const objects = (store: Store.Store = Store.make()) => ({ resource: Widget, store })
+
+/** A Widget with this condition Ready. */
+const ready = (name: string, status: string): KubernetesObject & { readonly status: object } => ({
+  metadata: { name, namespace: "default", uid: name, resourceVersion: "1", creationTimestamp: "2026-11-21T09:00:00Z" },
+  status: { conditions: [{ type: "Ready", status, reason: "No", message: "" }] }
+})
 
 /** A test with its own registry. */
 const metered = (body: (registry: Metrics.Registry) => ReturnType<typeof withWorld>) => () => {
@@ -195,7 +207,7 @@ describe("The metrics of a queue contain", () => {
       const queue = yield* WorkQueue.make<TriggerEvent>()
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* follow(queue, yield* Backoff.make(Backoff.default), new Set())
+          yield* follow(queue, yield* Backoff.make(Backoff.default), objects())
           for (const key of ["a", "b"]) queue.add(key, { kind: "resync", at: 0 })
           // A run that never ends, although the term ends.
           yield* queue.take
@@ -208,6 +220,36 @@ describe("The metrics of a queue contain", () => {
     })
   )
 
+  effect("the objects by their state, and none on a standby", () =>
+    Effect.gen(function* () {
+      const registry = Metrics.make()
+      const queue = yield* WorkQueue.make<TriggerEvent>()
+      const { follow } = yield* Effect.provideService(
+        ControllerMetrics.make("widgets", 1, OwnWrites.make()),
+        Metrics.Metrics,
+        registry
+      )
+      const counts = () => {
+        const read = reading(registry, "homeostat_objects")
+        return ObjectState.all.map((state) => read[`homeostat_objects{controller="widgets",state="${state}"}`])
+      }
+      expect(counts()).toEqual([0, 0, 0, 0, 0, 0])
+      const store = Store.make()
+      for (const [at, status] of (["True", "True", "False", "Unknown"] as const).entries())
+        store.set(`default/${at}`, ready(`${at}`, status))
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* follow(queue, yield* Backoff.make(Backoff.default), objects(store))
+          expect(counts()).toEqual([2, 0, 1, 0, 0, 1])
+          store.set("default/0", ready("0", "False"))
+          store.delete("default/1")
+          expect(counts()).toEqual([0, 0, 2, 0, 0, 1])
+        })
+      )
+      expect(counts()).toEqual([0, 0, 0, 0, 0, 0])
+    })
+  )
+
   effect("a limited number of priorities", () =>
     Effect.gen(function* () {
       const registry = Metrics.make()
@@ -217,7 +259,7 @@ describe("The metrics of a queue contain", () => {
         Metrics.Metrics,
         registry
       )
-      yield* follow(queue, yield* Backoff.make(Backoff.default), new Set())
+      yield* follow(queue, yield* Backoff.make(Backoff.default), objects())
       for (let priority = 1; priority <= 40; priority++) {
         queue.add(`key-${priority}`, { kind: "resync", at: 0 }, { priority })
       }

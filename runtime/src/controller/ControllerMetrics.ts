@@ -9,8 +9,10 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { Informer } from "../cache/Cache.ts"
 import type { Backoffs } from "../queue/Backoff.ts"
 import type { Snapshot, WorkQueue } from "../queue/WorkQueue.ts"
+import * as ObjectState from "../resource/ObjectState.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { type Attempt, type Observer, ReconcileTimeout } from "./Attempt.ts"
@@ -24,11 +26,11 @@ export interface ControllerMetrics {
   readonly observe: Observer
   /** Counts a hot loop. */
   readonly found: (reason: HotLoop.Reason) => void
-  /** Reads the queue, the back-offs and the paused objects of a term until the scope closes. */
+  /** Reads the queue, the back-offs and the reconciled objects of a term until the scope closes. */
   readonly follow: (
     queue: WorkQueue<TriggerEvent>,
     backoffs: Backoffs,
-    paused: ReadonlySet<string>
+    objects: Pick<Informer, "resource" | "store">
   ) => Effect.Effect<void, never, Scope.Scope>
 }
 
@@ -130,7 +132,11 @@ export const make = (
       backoffDelay.set(delayMillis / 1000)
     }
 
-    const pausedObjects = gauge(Metric.pausedObjects, own)
+    const objectsIn = ObjectState.all.map((state) => gauge(Metric.objects, { controller, state }))
+    const setObjects = (counts: { readonly [state in ObjectState.State]?: number }): void => {
+      for (const [at, state] of ObjectState.all.entries()) objectsIn[at]?.set(counts[state] ?? 0)
+    }
+    setObjects({})
 
     const adds = counter(Metric.queueAdds, queued)
     const retries = counter(Metric.queueRetries, queued)
@@ -183,7 +189,7 @@ export const make = (
         return Effect.void
       },
       found: (reason) => loops[reason].add(),
-      follow: (queue, backoffs, paused) =>
+      follow: (queue, backoffs, { resource, store }) =>
         Effect.suspend(() => {
           const followAdds = Metrics.following(adds)
           const followRetries = Metrics.following(retries)
@@ -193,7 +199,12 @@ export const make = (
             followRetries(snapshot.retries)
             setState(snapshot)
             setBackoffs(backoffs.size(), backoffs.worst())
-            pausedObjects.set(paused.size)
+            const counts: { [state in ObjectState.State]?: number } = {}
+            for (const object of store.list()) {
+              const state = ObjectState.of(resource, object)
+              counts[state] = (counts[state] ?? 0) + 1
+            }
+            setObjects(counts)
           }
           return Effect.asVoid(
             Effect.acquireRelease(
@@ -204,8 +215,8 @@ export const make = (
                   // Unread values go into the totals; beyond that, a controller without a queue has nothing.
                   collect()
                   setState(empty)
+                  setObjects({})
                   setBackoffs(0, { attempts: 0, delayMillis: 0 })
-                  pausedObjects.set(0)
                 })
             )
           )

@@ -7,6 +7,34 @@ const place = "ConfigMap default/a"
 const counting = (hotLoop: HotLoop.HotLoop, times: ReadonlyArray<number>, field = "data.a", uid = "u", at = place) =>
   times.filter((seconds) => hotLoop.count(uid, "fight", at, [field], seconds * 1000).length > 0)
 
+describe("The last loop of an object", () => {
+  const loop = { reason: "fight", manager: "rival", note: "It was put back." } as const
+
+  test("is kept with its time, and the time of its last write", () => {
+    const hotLoop = HotLoop.make()
+    expect(hotLoop.lastLoop("u")).toBeUndefined()
+    counting(hotLoop, [0, 1, 2, 3, 4])
+    hotLoop.found("u", loop, 4000)
+    expect(hotLoop.lastLoop("u")).toEqual({ ...loop, since: 4000, at: 4000 })
+    // It goes on, also while it is not reported again.
+    expect(counting(hotLoop, [5, 6])).toEqual([])
+    expect(hotLoop.lastLoop("u")).toEqual({ ...loop, since: 4000, at: 6000 })
+    // A single write after a pause does not belong to it.
+    counting(hotLoop, [100])
+    expect(hotLoop.lastLoop("u")?.at).toBe(6000)
+    hotLoop.forget("u")
+    expect(hotLoop.lastLoop("u")).toBeUndefined()
+  })
+
+  test("takes part in the bound in bytes, and its note is cut", () => {
+    const hotLoop = HotLoop.make(100_000)
+    for (let at = 0; at < 1000; at++) hotLoop.found(`u${at}`, { ...loop, note: "x".repeat(10_000) }, at)
+    expect(hotLoop.size().bytes).toBeLessThan(110_000)
+    expect(hotLoop.lastLoop("u999")?.note).toHaveLength(1025)
+    expect(hotLoop.lastLoop("u0")).toBeUndefined()
+  })
+})
+
 describe("An object", () => {
   const cases: ReadonlyArray<readonly [string, ReadonlyArray<readonly [number, number?]>, ReadonlyArray<boolean>]> = [
     [

@@ -6,13 +6,14 @@
  * The first attempt after a restart counts as one for a new generation.
  *
  * Plain state, bounded in bytes ({@link capacity}): the objects that were written longest ago go first. It keeps hashes of names and
- * values, never a text. It outlives the terms of a leader, so that a loop is not reported twice within a moment. Times are
+ * values, and the text of the last report on each object. It outlives the terms of a leader, so that a loop is not reported twice within a moment. Times are
  * milliseconds of the Clock.
  */
 import type * as Result from "effect/Result"
 import * as Bounded from "../resource/Bounded.ts"
 import * as Halves from "../resource/Halves.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Text from "../resource/Text.ts"
 import type * as Metric from "../telemetry/Metric.ts"
 
 /** The window in which writes of a field are counted, in ms. */
@@ -35,6 +36,9 @@ const silenceMillis = 600_000
 
 /** The approximate limit of the memory of a controller, in bytes. */
 export const capacity = 8 * 1024 * 1024
+
+/** The longest note of a loop, in characters: that of an Event. */
+const longestNote = 1024
 
 /** The fields of a place that the memory keeps. */
 export const mostFields = 64
@@ -61,6 +65,23 @@ export interface Altered {
   readonly answer: KubernetesObject
   /** Whether this is the first object of its kind with these fields. */
   readonly isNews: boolean
+}
+
+/** A loop, as it was reported. */
+export interface Loop {
+  readonly reason: Reason
+  /** The manager on the other side; undefined if it is not known, or if there is none. */
+  readonly manager: string | undefined
+  /** One or two sentences with the cause and the fix. */
+  readonly note: string
+}
+
+/** The last loop of an object. Times are milliseconds of the Clock. */
+export interface LastLoop extends Loop {
+  /** When it was reported. */
+  readonly since: number
+  /** The last write that belonged to it. */
+  readonly at: number
 }
 
 /** A write of an object, for the detection of hot loops. */
@@ -91,6 +112,10 @@ export interface HotLoop {
     fields: ReadonlyArray<string>,
     now: number
   ) => ReadonlyArray<string>
+  /** Keeps the report of a loop, in place of the one before. */
+  readonly found: (uid: string, loop: Loop, now: number) => void
+  /** The last loop of an object. */
+  readonly lastLoop: (uid: string) => LastLoop | undefined
   /** Whether the next repair of a field of this place is due for a report. */
   readonly isDue: (uid: string, place: string, now: number) => boolean
   /** Forgets an object that is gone. */
@@ -119,13 +144,14 @@ interface Known extends Halves.Weighed {
   writes: number
   /** By the hashes of their names; none before the object is suspicious. */
   places: Map<number, Place> | undefined
+  loop: LastLoop | undefined
 }
 
 const hash = (...texts: ReadonlyArray<string>): number => Bun.hash.xxHash32(texts.join("\n"))
 
 /** The approximate bytes of an object, measured as the heap's growth over some thousands. */
-const bytesOf = ({ places }: Known): number => {
-  let bytes = 250
+const bytesOf = ({ loop, places }: Known): number => {
+  let bytes = loop === undefined ? 250 : 350 + Text.bytes(loop.note) + Text.bytes(loop.manager)
   for (const { counters, written } of places?.values() ?? []) bytes += 400 + 40 * written.size + 200 * counters.size
   return bytes
 }
@@ -146,19 +172,20 @@ export const make = (most: number = capacity): HotLoop => {
       wroteAt: Number.NEGATIVE_INFINITY,
       writes: 0,
       places: undefined,
+      loop: undefined,
       bytes: 0
     }))
     const result = by(known)
     objects.weigh(known, bytesOf(known))
     return result
   }
-  const changePlace = <A>(uid: string, name: string, by: (place: Place) => A): A =>
+  const changePlace = <A>(uid: string, name: string, by: (place: Place, known: Known) => A): A =>
     change(uid, (known) => {
       known.places ??= new Map()
       const key = hash(name)
       const place = known.places.get(key) ?? { written: none, counters: new Map() }
       Bounded.put(known.places, key, place, mostPlaces)
-      return by(place)
+      return by(place, known)
     })
   const placeOf = (uid: string, name: string): Place | undefined => objects.get(uid)?.places?.get(hash(name))
 
@@ -186,17 +213,24 @@ export const make = (most: number = capacity): HotLoop => {
         return entries.filter(([, entry]) => before.has(entry)).map(([field]) => field)
       }),
     count: (uid, reason, name, fields, now) =>
-      changePlace(uid, name, ({ counters }) =>
+      changePlace(uid, name, ({ counters }, known) =>
         fields.slice(0, mostFields).filter((field) => {
           const key = hash(reason, field)
           const counter = counters.get(key) ?? { reason, times: [], reportedAt: Number.NEGATIVE_INFINITY }
           counter.times = [...lately(counter, now), now].slice(-limits[reason])
           Bounded.put(counters, key, counter, mostFields)
-          if (counter.times.length < limits[reason] || isSilent(counter, now)) return false
+          if (counter.times.length < limits[reason]) return false
+          if (known.loop?.reason === reason) known.loop = { ...known.loop, at: now }
+          if (isSilent(counter, now)) return false
           counter.reportedAt = now
           return true
         })
       ),
+    found: (uid, { manager, note, reason }, now) =>
+      change(uid, (known) => {
+        known.loop = { reason, manager, note: Text.clip(note, longestNote), since: now, at: now }
+      }),
+    lastLoop: (uid) => objects.get(uid)?.loop,
     isDue: (uid, name, now) =>
       [...(placeOf(uid, name)?.counters.values() ?? [])].some(
         (counter) =>

@@ -42,7 +42,10 @@ export const observer =
     const { exchanges, object } = attempt
     if (exchanges.length === 0 || object === undefined || !controller.isThere(object)) return Effect.void
     const findings = findingsOf(hotLoop, controller, attempt, object)
-    for (const { reason } of findings) controller.found(reason)
+    for (const finding of findings) {
+      controller.found(finding.reason)
+      if (finding.isQuiet !== true) hotLoop.found(object.metadata.uid, finding, attempt.finishedAt)
+    }
     return findings.length === 0
       ? Effect.void
       : Effect.forEach(findings, (finding) => HotLoopReport.report(attempt, object, finding), { discard: true }).pipe(

@@ -2,6 +2,7 @@
  * The state that a controller keeps between reconciles. A missing entry, as after a restart, costs at most one request.
  */
 import { canonical, type Difference } from "./Drift.ts"
+import * as ForeignWriters from "./ForeignWriters.ts"
 import * as HotLoop from "./HotLoop.ts"
 
 /** The entries about one object at one moment, and the fields that the server drops. It shares the parts of the memory. */
@@ -62,6 +63,8 @@ export interface Memory {
   readonly reports: Map<string, { readonly message: string; readonly at: number }>
   /** The entries about an object now. Later changes of the memory do not change them. */
   readonly entriesOf: (uid: string) => Entries
+  /** The other field managers of children. */
+  readonly foreignWriters: ForeignWriters.ForeignWriters
   /** The writes that may be part of a hot loop. */
   readonly hotLoop: HotLoop.HotLoop
   /** Removes the entries of a deleted object. */
@@ -175,6 +178,7 @@ export const make = (
       dropped,
       unserved
     }),
+    foreignWriters: ForeignWriters.make(),
     hotLoop,
     forget: (uid, key) => {
       hotLoop.forget(uid)

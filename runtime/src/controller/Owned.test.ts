@@ -145,7 +145,9 @@ describe("A child", () => {
         expect(writes(server)).toHaveLength(2)
         expect(writes(server)[1]?.query.get("force")).toBe("true")
         expect(child(server).data).toEqual({ password: "correct", b: "1" })
-        expect(notes(server)).toContain("Normal ConfigMapUpdated: Updated ConfigMap a (data.password)")
+        expect(notes(server)).toContain(
+          "Normal ConfigMapUpdated: Updated ConfigMap a (data.password), which somebody had changed"
+        )
         expect(notes(server).join()).not.toMatch(/hunter2|correct/)
       })
     )
@@ -203,7 +205,9 @@ describe("A child", () => {
         ])
         expect(child(server).data).toEqual({ a: "1" })
         expect(child(server).metadata.labels).toEqual({ theirs: "yes" })
-        expect(notes(server)).toContain("Normal ConfigMapUpdated: Updated ConfigMap a (data.x.y, data.z)")
+        expect(notes(server)).toContain(
+          "Normal ConfigMapUpdated: Updated ConfigMap a (data.x.y, data.z), which somebody had changed"
+        )
       })
     )
   )

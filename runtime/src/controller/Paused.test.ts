@@ -148,7 +148,7 @@ describe("A paused object", () => {
       Effect.gen(function* () {
         const metrics = yield* Metrics.Metrics
         const count = () =>
-          reading(metrics, "homeostat_paused_objects")['homeostat_paused_objects{controller="widgets"}']
+          reading(metrics, "homeostat_objects")['homeostat_objects{controller="widgets",state="Paused"}']
         server.put(Widget, widget("a"))
         const { reconcile } = applies()
         yield* run({ reconcile, owns: [ConfigMap] })

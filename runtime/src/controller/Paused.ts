@@ -15,32 +15,18 @@ import type * as Client from "../client/Client.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Condition from "../resource/Condition.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import { annotation } from "../resource/PauseAnnotation.ts"
 import type * as Resource from "../resource/Resource.ts"
-import * as Text from "../resource/Text.ts"
 import * as Time from "../resource/Time.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
 import * as Status from "./Status.ts"
 
-/** The annotation. Every program has the same key, so that a user need not know which program reconciles an object. */
-export const annotation = "homeostat.dev/paused"
+export { annotation, reasonOf } from "../resource/PauseAnnotation.ts"
 
 /** The type of the condition, and its reason: a kind may have a condition of its own with this type. */
 export const type = "Paused"
 const reason = "PausedByAnnotation"
-
-/** The longest shown value of the annotation, in characters. Anyone who may annotate the object chooses it. */
-const longest = 256
-
-/**
- * Why an object is paused, as one printable line of at most 256 characters; undefined if it is not paused. An object that is being deleted
- * is not.
- */
-export const reasonOf = ({ metadata }: KubernetesObject): string | undefined => {
-  const value = metadata.annotations?.[annotation]
-  if (value === undefined || value === "false" || metadata.deletionTimestamp !== undefined) return undefined
-  return Text.printable(Text.clip(value, longest).replaceAll(/\s+/g, " ").trim())
-}
 
 /** Whether a change begins, ends or explains a pause. No predicate of a controller may hide that. */
 export const isNews = (change: Change): boolean =>

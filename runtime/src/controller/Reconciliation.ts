@@ -21,6 +21,8 @@ export interface Correction {
   readonly reason: "created" | "intent" | "drift" | "removed"
   /** The paths of the fields that differed, such as `spec.template.spec.containers[app].image`, without values. */
   readonly fields: ReadonlyArray<string>
+  /** The other manager that had changed one of the fields, if the last event of the child names it. */
+  readonly manager?: string | undefined
 }
 
 /**
@@ -62,7 +64,8 @@ const nameOf = ({ key, kind }: Correction): string => `${kind} ${parseKey(key).n
 const shown = (correction: Correction): string => {
   const others = correction.fields.filter((field) => !field.startsWith("metadata."))
   const fields = others.length > 0 ? others : correction.fields
-  return `${nameOf(correction)} (${fields.join(", ") || "metadata"})`
+  const by = correction.manager === undefined ? "" : `, which ${correction.manager} had changed`
+  return `${nameOf(correction)} (${fields.join(", ") || "metadata"})${by}`
 }
 
 /**

@@ -97,6 +97,8 @@ export interface Runner {
   readonly writes: OwnWrites.OwnWrites
   /** The CPU time of the namespaces' attempts. */
   readonly use: CpuUse.CpuUse
+  /** The last hot loop of an object, by its UID. */
+  readonly lastLoop: HotLoop.HotLoop["lastLoop"]
 }
 
 /** Holds back the writes of maps on a standby. */
@@ -208,7 +210,7 @@ export const prepare = <R>(
         departed: controller.departures === undefined ? undefined : new Map()
       }
       const { memory, queue } = shared
-      yield* metered.follow(queue, shared.backoffs, memory.paused)
+      yield* metered.follow(queue, shared.backoffs, primary)
       yield* Effect.acquireRelease(
         Effect.suspend(() => {
           current = Option.some(queue)
@@ -339,6 +341,7 @@ export const prepare = <R>(
       intake,
       writes,
       use,
+      lastLoop: hotLoop.lastLoop,
       leaderElected: controller.leaderElected,
       standBy,
       lead: (permit, stop) =>

@@ -327,6 +327,8 @@ export const connect = <R>(
           reportOnce("map", error)
         }
         if (trigger.relation === "owned") {
+          if (change.managedFields !== undefined && options.news !== true)
+            memory.foreignWriters.take(change.object, change.managedFields, controller.fieldManager)
           if (change.type === "deleted") {
             const uid = controllerOf(change.object)?.uid
             for (const key of seen) {

@@ -45,6 +45,7 @@ import * as Refusal from "../client/Refusal.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Condition from "../resource/Condition.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import * as ObjectState from "../resource/ObjectState.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import { messageOf } from "./Attempt.ts"
@@ -71,9 +72,6 @@ const openings = {
 } as const
 
 type Reason = keyof typeof openings
-
-/** The beginning of each message about a failure that lasts. */
-const lastingOpening = "The reconcile fails: "
 
 /** Why a reconcile cannot continue. */
 interface Report {
@@ -127,7 +125,7 @@ const tagOf = (error: unknown): string => {
 
 const lastingReport = (error: unknown, hide: (text: string) => string): Report => ({
   reason: tagOf(error),
-  message: Refusal.line(lastingOpening + hide(messageOf(error))),
+  message: Refusal.line(ObjectState.lasting + hide(messageOf(error))),
   isLasting: true
 })
 
@@ -158,7 +156,8 @@ const isReported = ({ message = "", reason }: Partial<Condition.Condition>): boo
   (isLastingReport({ message }) || (Object.hasOwn(openings, reason) && message.startsWith(openings[reason as Reason])))
 
 /** A failure that has lasted keeps its report through the first ten seconds of a new process, or after a change of the object. */
-const isLastingReport = ({ message = "" }: Partial<Condition.Condition>): boolean => message.startsWith(lastingOpening)
+const isLastingReport = ({ message = "" }: Partial<Condition.Condition>): boolean =>
+  message.startsWith(ObjectState.lasting)
 
 /** How long the runtime does not write a report again that another writer has replaced, in milliseconds. */
 const pauseMillis = 60_000

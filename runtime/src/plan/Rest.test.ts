@@ -31,7 +31,8 @@ effect(
         queue: () => Option.some(queue),
         intake,
         writes: OwnWrites.make(),
-        use: CpuUse.make()
+        use: CpuUse.make(),
+        lastLoop: () => undefined
       }
       queue.add("default/one", trigger)
       const reached = yield* Effect.forkChild(Rest.make(Endings.make()).reached([runner]))

@@ -253,6 +253,29 @@ describe("CustomResource.make", () => {
     })
   }
 
+  test("has the columns of the condition Ready if its status has conditions", () => {
+    const named = (
+      status: Schema.Codec<object> | undefined,
+      ...columns: ReadonlyArray<CustomResource.Column>
+    ): ReadonlyArray<string> =>
+      CustomResource.make({ ...plain, status, columns }).definition.columns.map(({ name }) => name)
+    const conditions = Schema.Struct({ conditions: Schema.optionalKey(Condition.list) })
+    const age = { name: "Born", path: ".metadata.creationTimestamp" }
+    expect(named(conditions)).toEqual(["Ready", "Reason", "Since", "Age"])
+    expect(named(conditions, { name: "Name", path: ".metadata.name", type: "string" }, age)).toEqual([
+      "Ready",
+      "Reason",
+      "Since",
+      "Name",
+      "Born"
+    ])
+    // A column of the author replaces the one of the same name.
+    const own = { name: "Ready", path: ".metadata.name", type: "string" } as const
+    expect(named(conditions, own)).toEqual(["Reason", "Since", "Ready", "Age"])
+    expect(named(undefined)).toEqual([])
+    expect(named(Schema.Struct({ conditions: Schema.optionalKey(Schema.Array(Schema.String)) }))).toEqual([])
+  })
+
   test("finds the type of a column by its path", () => {
     const { definition } = CustomResource.make({
       ...plain,
@@ -280,6 +303,9 @@ describe("CustomResource.make", () => {
       ]
     })
     expect(definition.columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      "Ready string",
+      "Reason string",
+      "Since date",
       "text string",
       "whole integer",
       "number number",

@@ -45,7 +45,10 @@ export interface CustomDesired<SpecEncoded> {
   readonly spec: SpecEncoded
 }
 
-/** A column of `kubectl get`. With custom columns the server shows no age by itself: add `.metadata.creationTimestamp`. */
+/**
+ * A column of `kubectl get`. A kind whose status has the conditions of `Condition.list` also gets the columns Ready, Reason and Since, which
+ * show its condition Ready, and Age. Other kinds with columns get no age: add `.metadata.creationTimestamp`.
+ */
 export interface Column {
   /** Its heading. */
   readonly name: string
@@ -98,7 +101,7 @@ export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
    * gives each object without a status this status. So kstatus takes a new object for `InProgress`, and not for `Current`.
    */
   readonly status?: Schema.ConstraintCodec<Status, StatusEncoded> | undefined
-  /** The columns of `kubectl get` after the name. Default: only the age. */
+  /** The columns of `kubectl get` after the name and the columns of the condition Ready. Default: only the age. */
   readonly columns?: ReadonlyArray<Column> | undefined
   /** Adds the scale subresource. Default: none. */
   readonly scale?: Scale | undefined
@@ -270,11 +273,41 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
     ...(options.rules === undefined ? {} : { "x-kubernetes-validations": options.rules })
   })
   if (options.scale !== undefined) checkScale(kind, schema, options.scale)
-  return {
-    schema,
-    columns: (options.columns ?? []).map((column) => ({ ...column, type: columnType(kind, schema, column) }))
-  }
+  const own = (options.columns ?? []).map((column) => ({ ...column, type: columnType(kind, schema, column) }))
+  return { schema, columns: hasConditions(schema) ? withReady(own) : own }
 }
+
+/** Whether the status has conditions as `Condition.list` declares them: one per type. */
+const hasConditions = (schema: StructuralSchema): boolean => {
+  const { items, "x-kubernetes-list-map-keys": keys } = schema.properties?.status?.properties?.conditions ?? {}
+  const fields = items?.properties
+  return keys?.includes("type") === true && fields?.reason !== undefined && fields.lastTransitionTime !== undefined
+}
+
+type TypedColumn = Definition["columns"][number]
+
+const ofReady = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`
+
+/** The columns of the condition Ready. A phase may be old; these have a reason, and the age of the state. */
+const readyColumns: ReadonlyArray<TypedColumn> = [
+  {
+    name: "Ready",
+    path: ofReady("status"),
+    type: "string",
+    description: "Whether the object has the state of its spec"
+  },
+  { name: "Reason", path: ofReady("reason"), type: "string", description: "Why, in one word" },
+  { name: "Since", path: ofReady("lastTransitionTime"), type: "date", description: "When Ready last changed" }
+]
+
+const ageColumn: TypedColumn = { name: "Age", path: ".metadata.creationTimestamp", type: "date" }
+
+/** The columns with those of the condition Ready, which an own column of the same name replaces, and the age. */
+const withReady = (own: ReadonlyArray<TypedColumn>): ReadonlyArray<TypedColumn> => [
+  ...readyColumns.filter(({ name }) => own.every((each) => each.name !== name)),
+  ...own,
+  ...(own.some(({ path }) => path === ageColumn.path) ? [] : [ageColumn])
+]
 
 /** The status before the first reconcile, as Flux defines it for its kinds. No generation is negative, so kstatus waits. */
 const unobserved = { observedGeneration: -1 }

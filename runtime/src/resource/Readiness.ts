@@ -223,6 +223,13 @@ const rules: ReadonlyMap<string, Rule> = new Map([
   rule(CustomResourceDefinition, definition)
 ])
 
+/**
+ * Whether the status of a built-in kind has rules here.
+ *
+ * @internal
+ */
+export const hasRule = (kind: Resource.Any): boolean => rules.has(Resource.nameOf(kind))
+
 const byCondition = (object: KubernetesObject): Readiness => {
   const ready = conditionOf(object, "Ready")
   if (ready === undefined) return current("it exists")

@@ -177,6 +177,16 @@ export const freshnessSeen = histogram(
   ["controller"]
 )
 
+/**
+ * The objects that a controller reconciles, by state: `Ready`, `Progressing`, `Failed`, `Paused`, `Deleting` or `Unknown`. The state is that
+ * of the cached object's conditions, counted at each scrape. 0 on a standby.
+ */
+export const objects = gauge(
+  "homeostat_objects",
+  "Objects that a controller reconciles, by the state that their conditions report: 0 on a standby",
+  ["controller", "state"]
+)
+
 /** Objects whose last reconcile failed or requested a requeue, without a success since then. */
 export const backoffObjects = gauge(
   "homeostat_backoff_objects",
@@ -203,13 +213,6 @@ export const overlappingManagers = gauge(
   "homeostat_overlapping_managers",
   "Managers with another Lease in the same namespace that share objects with this leader, by the name of its own Lease",
   ["name"]
-)
-
-/** Objects that the annotation `homeostat.dev/paused` pauses, by controller. */
-export const pausedObjects = gauge(
-  "homeostat_paused_objects",
-  "Objects that the annotation homeostat.dev/paused pauses, by controller",
-  ["controller"]
 )
 
 /** The most attempts in a row of an object in back-off. */

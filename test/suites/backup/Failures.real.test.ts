@@ -47,8 +47,7 @@ describe("A Backup fails with a reason", () => {
       )
       expect(backup.status?.message).not.toContain("nobody sees")
       expect(Backups.condition(backup, "LastRunSucceeded")?.status).toBe("False")
-      // Only the run failed, so the Backup stays Ready.
-      expect(Backups.condition(backup, "Ready")?.status).toBe("True")
+      expect(Backups.condition(backup, "Ready")).toMatchObject({ status: "False", reason: "DestinationUnreachable" })
       yield* Backups.recorded(scene, "shop", { type: "Warning", reason: "BackupFailed", note: "connection refused" })
     }).pipe(Effect.provideService(Settings, { ...Backups.quick, preflightTimeout: Duration.seconds(2) }))
   )

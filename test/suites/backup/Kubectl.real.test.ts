@@ -35,14 +35,15 @@ describe("kubectl, of a Backup,", () => {
         yield* Pretended.obstacle(scene, "waits", "CredentialsMissing")
 
         const [header, row, other] = (yield* Kubectl.run(scene, ["get", "bk"])).split("\n")
-        expect(cells(header)).toEqual(["NAME", "SOURCE", "SCHEDULE", "DESTINATION", "PHASE", "LAST BACKUP"])
+        const ours = ["SOURCE", "SCHEDULE", "DESTINATION", "LAST BACKUP"]
+        expect(cells(header)).toEqual(["NAME", "READY", "REASON", "SINCE", ...ours, "AGE"])
         const age = expect.stringMatching(/^\d+s$/)
-        expect(cells(row)).toEqual(["shop", "app", "0 2 * * *", "pvc://store/a", "Completed", age])
-        expect(cells(other)).toEqual(["waits", "app", "pvc://store", "Pending"])
+        expect(cells(row)).toEqual(["shop", "True", "Scheduled", age, "app", "0 2 * * *", "pvc://store/a", age, age])
+        expect(cells(other)).toEqual(["waits", "False", "CredentialsMissing", age, "app", "pvc://store", age])
 
         const [wideHeader, wide] = (yield* Kubectl.run(scene, ["get", "backups", "--output=wide"])).split("\n")
-        expect(cells(wideHeader).slice(6)).toEqual(["SUSPEND", "NEXT"])
-        expect(cells(wide).slice(6)).toEqual(["false", shop?.nextBackupTime ?? "none"])
+        expect(cells(wideHeader).slice(8)).toEqual(["PHASE", "SUSPEND", "NEXT", "AGE"])
+        expect(cells(wide).slice(8)).toEqual(["Completed", "false", shop?.nextBackupTime ?? "none", age])
 
         const columns =
           "NAME:.metadata.name,SOURCE:.spec.source,SCHEDULE:.spec.schedule,DESTINATION:.spec.destination,PHASE:.status.phase,LAST_BACKUP:.status.lastBackupTime"

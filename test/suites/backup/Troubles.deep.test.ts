@@ -169,7 +169,7 @@ describe("A quota of Jobs", () => {
       yield* world.pass("5 minutes")
       const backup = yield* Virtual.get("shop")
       expect(backup.status).toMatchObject({ phase: "Completed", lastRun: { reason: "Succeeded" } })
-      expect(Virtual.condition(backup, "Ready")).toMatchObject({ status: "True" })
+      expect(Virtual.condition(backup, "Ready")).toMatchObject(refused)
       expect(Virtual.condition(backup, "RetentionApplied")).toMatchObject(refused)
       yield* Client.delete(ResourceQuota, Virtual.key("jobs"))
       yield* world.pass("5 minutes")

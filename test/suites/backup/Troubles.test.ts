@@ -132,7 +132,7 @@ describe("A mover that does not start", () => {
             consecutiveFailures: 1
           })
           expect(Virtual.condition(failed, "LastRunSucceeded")).toMatchObject({ status: "False", reason })
-          expect(Virtual.condition(failed, "Ready")?.status).toBe("True")
+          expect(Virtual.condition(failed, "Ready")).toMatchObject({ status: "False", reason })
           expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
           expect(world.eventReasons("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupFailed"])
           world.movers(() => undefined)

@@ -105,7 +105,6 @@ const ours: { readonly [name: string]: Shown } = {
   homeostat_cache_bytes: gauge("kind"),
   homeostat_watch_idle_seconds: gauge("kind"),
   homeostat_backoff_objects: gauge("controller"),
-  homeostat_paused_objects: gauge("controller"),
   homeostat_backoff_attempts: gauge("controller"),
   homeostat_backoff_delay_seconds: gauge("controller"),
   homeostat_freshness_started_seconds: histogram(freshness, "controller"),

@@ -54,6 +54,32 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
     series: beyond("homeostat_lease_renew_duration_seconds", lease, "5", "10"),
     at: 25
   },
+  HomeostatReplicaDown: {
+    series: {
+      [series("up")]: "1x30",
+      [series("up").replace("homeostat-0", "homeostat-1")]: "1x30",
+      [series("up").replace("homeostat-0", "homeostat-2")]: "1x5 0x25"
+    },
+    at: 20
+  },
+  HomeostatRestarts: { series: { [series("process_start_time_seconds")]: "0x5 0+60x20" }, at: 15 },
+  HomeostatObjectsFailed: {
+    // It has failed once, and never again: the object stays in this state.
+    series: { [series("homeostat_objects", `${widgets},state="Failed"`)]: "0x5 10x90" },
+    at: 90
+  },
+  HomeostatObjectsNotReady: [
+    { series: { [series("homeostat_objects", `${widgets},state="Progressing"`)]: "0x5 1x80" }, at: 70 },
+    { series: { [series("homeostat_objects", `${widgets},state="Deleting"`)]: "0x5 1x80" }, at: 70 },
+    { series: { [series("homeostat_objects", `${widgets},state="Unknown"`)]: "0x5 1x80" }, at: 70 }
+  ],
+  HomeostatThrottled: {
+    series: {
+      [series("rest_client_requests_total", 'code="200",method="PATCH",host="h"')]: "0+60x60",
+      [series("rest_client_requests_total", 'code="429",method="PATCH",host="h"')]: "0+600x60"
+    },
+    at: 30
+  },
   HomeostatReconcileErrors: {
     series: {
       [reconciles]: "0+8x60",
@@ -167,6 +193,13 @@ export const health: Trouble = {
     [series("up")]: "1x60",
     [series("leader_election_master_status", lease)]: "1x60",
     [series("leader_election_master_status", lease).replace("homeostat-0", "homeostat-1")]: "0x60",
+    [series("process_start_time_seconds")]: "0x60",
+    [series("homeostat_objects", `${widgets},state="Ready"`)]: "0x5 500x55",
+    // A failure that a retry overcomes, and rollouts.
+    [series("homeostat_objects", `${widgets},state="Failed"`)]: "0x20 3x5 0x35",
+    [series("homeostat_objects", `${widgets},state="Progressing"`)]: "20x20 0x5 5x35",
+    [series("homeostat_objects", `${widgets},state="Paused"`)]: "1x60",
+    [series("rest_client_requests_total", 'code="429",method="GET",host="h"')]: "0+1x60",
     [reconciles]: "0+99x60",
     [series("controller_runtime_reconcile_errors_total", widgets)]: "0+1x60",
     [series("controller_runtime_terminal_reconcile_errors_total", widgets)]: "3x60",

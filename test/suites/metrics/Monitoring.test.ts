@@ -23,6 +23,7 @@ const ofTarget = ["job", "namespace", "pod", "instance", "service", "container",
 const asked = [
   ...Monitoring.queries,
   ...Monitoring.variables,
+  ...Monitoring.annotations,
   ...Monitoring.alerts.map(({ alert, expr }) => ({ where: alert, expr }))
 ]
 
@@ -45,13 +46,16 @@ describe("A query of the dashboard or of an alert", () => {
 })
 
 describe("The dashboard", () => {
-  const { panels } = Monitoring.dashboard
+  const { panels } = Monitoring
 
   test("has a place for each panel", () => {
-    const places = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
-      Array.from({ length: h * w }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`)
-    )
-    expect(new Set(places).size).toBe(places.length)
+    // A row that unfolds moves the rows below it.
+    for (const part of [Monitoring.dashboard.panels, ...panels.flatMap((row) => (row.panels ? [row.panels] : []))]) {
+      const places = part.flatMap(({ gridPos: { h, w, x, y } }) =>
+        Array.from({ length: h * w }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`)
+      )
+      expect(new Set(places).size).toBe(places.length)
+    }
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
     for (const { gridPos } of panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24)
   })
@@ -68,7 +72,19 @@ describe("The dashboard", () => {
     }
   })
 
-  test("has rows for freshness, reconciles, the queue, requests, the cache, leadership, traces, Backups, webhooks and pauses, each with panels", () => {
+  test("begins with the objects, and has a table of them", () => {
+    const [first] = panels
+    expect(first?.targets?.[0]?.expr).toContain("homeostat_objects{")
+    expect(first?.targets?.[0]?.expr).toContain('state="Failed"')
+    const tables = panels.filter(({ type }) => type === "table")
+    expect(tables.map(({ targets = [] }) => targets[0]?.expr.includes("homeostat_objects"))).toContain(true)
+  })
+
+  test("has an annotation for each change of the leader", () => {
+    expect(Monitoring.annotations.flatMap(Monitoring.metricsOf)).toEqual(["leader_election_master_status"])
+  })
+
+  test("has folded rows for freshness, reconciles, the queue, requests, the cache, leadership, traces, Backups, webhooks, stops and conflicts, each with panels", () => {
     const rows = panels.flatMap(({ title, type }, index) => (type === "row" ? [{ title, index }] : []))
     expect(rows.map(({ title }) => title)).toEqual([
       "Freshness",
@@ -80,9 +96,12 @@ describe("The dashboard", () => {
       "Traces, events and hot loops",
       "Backups",
       "Webhooks",
-      "Pauses, stops and conflicts"
+      "Stops and conflicts"
     ])
-    for (const { index } of rows) expect(panels[index + 1]?.type).not.toBe("row")
+    for (const { index } of rows) {
+      expect(panels[index]?.collapsed).toBe(true)
+      expect(panels[index]?.panels?.length).toBeGreaterThan(0)
+    }
   })
 
   test("shows every metric of Homeostat", () => {

@@ -9,6 +9,9 @@ export interface Panel {
   readonly title: string
   readonly description?: string
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  /** Whether a row is folded. Grafana then keeps its panels in the row. */
+  readonly collapsed?: boolean
+  readonly panels?: ReadonlyArray<Panel>
   readonly targets?: ReadonlyArray<{ readonly expr: string; readonly refId: string; readonly legendFormat: string }>
 }
 
@@ -16,6 +19,7 @@ export interface Dashboard {
   readonly uid: string
   readonly title: string
   readonly panels: ReadonlyArray<Panel>
+  readonly annotations: { readonly list: ReadonlyArray<{ readonly name: string; readonly expr: string }> }
   readonly templating: { readonly list: ReadonlyArray<{ readonly name: string; readonly query: unknown }> }
 }
 
@@ -63,10 +67,19 @@ export interface Query {
 /** Replaces Grafana's variables: all values, and a range of five minutes. */
 const chosen = (expr: string): string => expr.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/g, ".*")
 
+/** All panels of the dashboard, each row before its own. */
+export const panels: ReadonlyArray<Panel> = dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])])
+
 /** The queries of the dashboard's panels. */
-export const queries: ReadonlyArray<Query> = dashboard.panels.flatMap(({ targets = [], title }) =>
+export const queries: ReadonlyArray<Query> = panels.flatMap(({ targets = [], title }) =>
   targets.map(({ expr, refId }) => ({ where: `${title} ${refId}`, expr: chosen(expr) }))
 )
+
+/** The queries of the dashboard's annotations. */
+export const annotations: ReadonlyArray<Query> = dashboard.annotations.list.map(({ expr, name }) => ({
+  where: `annotation ${name}`,
+  expr: chosen(expr)
+}))
 
 /** The queries of the dashboard's variables. */
 export const variables: ReadonlyArray<Query> = dashboard.templating.list.flatMap(({ name, query }) => {

@@ -88,11 +88,14 @@ describe.concurrent("the WebApp kind", () => {
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: [
+            { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+            { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
+            { name: "Since", type: "date", jsonPath: '.status.conditions[?(@.type=="Ready")].lastTransitionTime' },
             { name: "Image", type: "string", jsonPath: ".spec.image" },
             { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
-            { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas" },
-            { name: "Phase", type: "string", jsonPath: ".status.phase" },
+            { name: "Ready Pods", type: "integer", jsonPath: ".status.readyReplicas" },
             { name: "URL", type: "string", jsonPath: ".status.url" },
+            { name: "Phase", type: "string", jsonPath: ".status.phase", priority: 1 },
             { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
           ],
           schema: {

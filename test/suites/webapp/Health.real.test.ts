@@ -135,7 +135,7 @@ if (Bun.which("go") !== null) {
         const rows: Array<ReadonlyArray<string>> = []
         for (const name of [...Object.keys(states), "changed", "new"]) {
           const object = yield* Kubectl.run(scene, ["get", "wa", name, "--output=json"])
-          const table = yield* Kubectl.run(scene, ["get", "wa", name])
+          const table = yield* Kubectl.run(scene, ["get", "wa", name, "--output=wide"])
           const { exitCode } = yield* scene.cluster.kubectl([
             ...["wait", `wa/${name}`, "--for=condition=Ready", "--timeout=0"],
             `--namespace=${scene.namespace}`

@@ -9,12 +9,17 @@ import * as Kubectl from "./Kubectl.ts"
 import * as Scene from "./Scene.ts"
 
 describe.concurrent("kubectl", () => {
-  Scene.real.managed("get wa has a column for image, replicas, ready pods, phase, URL and age", (scene) =>
+  Scene.real.managed("get wa has columns for the condition Ready, image, replicas, ready pods, URL and age", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "nginx:1.27", replicas: 3, port: 80 })
       const [header, row] = (yield* Kubectl.run(scene, ["get", "wa"])).split("\n")
-      expect(header?.split(/\s+/)).toEqual(["NAME", "IMAGE", "REPLICAS", "READY", "PHASE", "URL", "AGE"])
-      expect(row?.split(/\s+/)).toEqual(["shop", "nginx:1.27", "3", "3", "Running", expect.stringMatching(/^\d+s$/)])
+      expect(header?.split(/\s{2,}/)).toEqual(
+        ["NAME", "READY", "REASON", "SINCE", "IMAGE", "REPLICAS", "READY PODS", "URL", "AGE"].map((name) =>
+          expect.stringMatching(new RegExp(`^${name} *$`))
+        )
+      )
+      const age = expect.stringMatching(/^\d+s$/)
+      expect(row?.split(/\s+/)).toEqual(["shop", "True", "AllReplicasReady", age, "nginx:1.27", "3", "3", age])
       expect(yield* Kubectl.run(scene, ["get", "all"])).toContain("webapp.apps.kubedojo.io/shop")
     })
   )

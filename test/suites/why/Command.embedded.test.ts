@@ -45,7 +45,11 @@ describe("homeostat why", () => {
       const json = yield* ask("WebApps", "shop", "-o", "json")
       // The command prints a page. The test checks its parts one by one.
       const [answer] = (JSON.parse(json.stdout) as Page).answers
-      expect(answer).toMatchObject({ verdict: "reconciled", object: { namespace, name: "shop", exists: true } })
+      expect(answer).toMatchObject({
+        verdict: "reconciled",
+        health: "healthy",
+        object: { namespace, name: "shop", exists: true }
+      })
 
       // Without a flag, the namespace is that of the context.
       const config = join(yield* Directory.make, "config")
@@ -57,7 +61,10 @@ describe("homeostat why", () => {
       const here = yield* why(cluster.directory, address, "webapp/shop", `--kubeconfig=${config}`)
       expect(here.stdout).toStartWith(`WebApp ${namespace}/shop was reconciled`)
       const elsewhere = yield* why(cluster.directory, address, "webapp/shop")
-      expect(elsewhere).toMatchObject({ code: 0, stdout: expect.stringContaining("WebApp default/shop") })
+      expect(elsewhere).toMatchObject({
+        code: 4,
+        stdout: expect.stringContaining("WebApp default/shop does not exist")
+      })
 
       expect(yield* ask("dog/rex")).toMatchObject({
         code: 2,

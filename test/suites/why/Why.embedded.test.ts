@@ -211,14 +211,13 @@ describe.concurrent("why answers for an object", () => {
       yield* Managed.eventually("the repair", Client.get(ConfigMap, key), ({ data }) => data?.what === "x")
       const answer = yield* Managed.eventually("that it rests", asked.why("shop"), ({ runs, verdict }) => {
         return (
-          verdict === "reconciled" &&
-          runs.length > 1 &&
-          runs[0]?.writes.every(({ changed }) => changed !== true) === true
+          verdict === "drift" && runs.length > 1 && runs[0]?.writes.every(({ changed }) => changed !== true) === true
         )
       })
       expect(answer.answer).toMatch(
-        /^Chore \S+\/shop was reconciled .* without an error, and nothing has asked for it since\.$/
+        /^vandal changed data\.what of ConfigMap shop, and controller chores put it back .*\. It was reconciled .* without an error, and nothing has asked for it since\.$/
       )
+      expect(answer.health).toBe("healthy")
       expect(answer.children).toMatchObject([
         {
           kind: "ConfigMap",
@@ -231,15 +230,15 @@ describe.concurrent("why answers for an object", () => {
         "chores status"
       )
       const repair = answer.runs.find(({ corrections }) => corrections.some(({ reason }) => reason === "drift"))
-      expect(repair?.corrections).toMatchObject([{ kind: "ConfigMap", fields: ["data.what"] }])
+      expect(repair?.corrections).toMatchObject([{ kind: "ConfigMap", fields: ["data.what"], manager: "vandal" }])
       expect(repair?.triggers.map(({ text }) => text)).toContain("its ConfigMap shop was changed")
 
       const text = yield* asked.text("shop")
-      expect(text).toContain("repaired ConfigMap shop, which another manager had changed (data.what)")
+      expect(text).toContain("repaired ConfigMap shop, which vandal had changed (data.what)")
       // The answer about a child comes from its owner.
       const { body } = yield* asked.served.probe(`/why?kind=cm&namespace=${namespace}&name=shop`)
       expect(body).toStartWith(
-        `ConfigMap ${namespace}/shop is a child of Chore shop (controller chores):\n\nChore ${namespace}/shop was reconciled`
+        `ConfigMap ${namespace}/shop is a child of Chore shop (controller chores):\n\nvandal changed data.what`
       )
     })
   )

@@ -75,6 +75,7 @@ describe("The answer", () => {
   const asked = "WebApp default/shop is being deleted, as requested 5m ago (10:16:13Z),"
   const rested =
     "WebApp default/shop was reconciled 2m ago (10:19:13Z) without an error, and nothing has asked for it since."
+  const itRested = "It was reconciled 2m ago (10:19:13Z) without an error, and nothing has asked for it since."
   const situations: { readonly [title: string]: readonly [facts: Partial<Facts>, answer: Answer] } = {
     "for a deleted object that is still in the cache": [
       { live: { _tag: "NotThere" }, entry: undefined },
@@ -337,11 +338,19 @@ describe("The answer", () => {
     ],
     "for an object that is stalled and not ready": [
       { cached: shop({}, [condition("Ready", "False"), condition("Stalled", "True")]) },
-      { verdict: "reconciled", answer: `${rested} Its condition Stalled has been True for 1m: No: Stalled is True.` }
+      {
+        verdict: "not-ready",
+        answer: `WebApp default/shop is not ready: its condition Stalled has been True for 1m: No: Stalled is True. ${itRested}`,
+        hints: []
+      }
     ],
     "for an object that is not stalled, and not ready since an unknown time": [
       { cached: shop({}, [condition("Stalled", "False"), condition("Ready", "Unknown", "?")]) },
-      { verdict: "reconciled", answer: `${rested} Its condition Ready has been Unknown: No: Ready is Unknown.` }
+      {
+        verdict: "not-ready",
+        answer: `WebApp default/shop is not ready: its condition Ready has been Unknown: No: Ready is Unknown. ${itRested}`,
+        hints: []
+      }
     ]
   }
   for (const [title, [over, answer]] of Object.entries(situations)) {

@@ -1,6 +1,6 @@
 /**
  * Chooses the answer: the one fact that best explains the state of an object. Facts about the process precede facts about the object,
- * and the present precedes the past.
+ * the worst fact about the object precedes the others, and the present precedes the past.
  */
 import { parse as parseSelector } from "../../cache/LabelSelector.ts"
 import * as WriteSwitch from "../../client/WriteSwitch.ts"
@@ -11,10 +11,11 @@ import type { Position } from "../../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
 import * as BindAddress from "../BindAddress.ts"
 import * as LeaseStop from "../LeaseStop.ts"
-import { type ConditionFact, conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, unsynced } from "./Facts.ts"
+import { dueOf, type Facts, isFollowed, isGivenUp, named, unsynced } from "./Facts.ts"
 import { managerOf, setterOf } from "./Fields.ts"
 import type { Run } from "./Journal.ts"
 import { future, past, span } from "./Time.ts"
+import * as Trouble from "./Trouble.ts"
 import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./Words.ts"
 
 /** The answer in one word. */
@@ -42,6 +43,7 @@ export type Verdict =
   | "filtered"
   | "reconciled"
   | "forgotten"
+  | Trouble.Trouble
 
 /** An answer. */
 export interface Answer {
@@ -58,17 +60,6 @@ const kubernetes: { readonly [finalizer: string]: string } = {
 }
 
 const failed = new Set<Run["outcome"]>(["Failed", "Terminal", "Unreachable"])
-
-/** Why an object that was reconciled without an error is not ready. */
-const notReady = (conditions: ReadonlyArray<ConditionFact>, now: number): string => {
-  const condition =
-    conditions.find(({ status, type }) => type === "Stalled" && status === "True") ??
-    conditions.find(({ status, type }) => type === "Ready" && status !== "True")
-  if (condition === undefined) return ""
-  const since = Date.parse(condition.lastTransitionTime)
-  const what = `${condition.status}${Number.isNaN(since) ? "" : ` for ${span(now - since)}`}`
-  return ` Its condition ${condition.type} has been ${what}: ${condition.reason}: ${sentence(condition.message)}`
-}
 
 /** The pod in a holder's identity, `<instance>_<random>`. */
 const instanceOf = (holder: string): string => holder.replace(/_[^_]*$/, "")
@@ -306,16 +297,15 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
           hints: ["The manager retries at once when the object changes. A change of its spec also resets the delays."]
         }
       }
-      const conditions = conditionsOf(facts.cached)
       const ran = last === undefined ? "" : ` was reconciled ${past(last.startedAt, now)} without an error`
       return last?.outcome === "Requeue"
         ? {
             verdict: "scheduled",
-            answer: `${named(facts)} is not ready yet; its controller checks it again ${future(position.until, now)}.${notReady(conditions, now)}`
+            answer: `${named(facts)} is not ready yet; its controller checks it again ${future(position.until, now)}.`
           }
         : {
             verdict: "scheduled",
-            answer: `${named(facts)}${ran === "" ? " waits" : ran}; its controller checks it again ${future(position.until, now)}.${notReady(conditions, now)}`
+            answer: `${named(facts)}${ran === "" ? " waits" : ran}; its controller checks it again ${future(position.until, now)}.`
           }
     }
     case "Absent":
@@ -344,7 +334,7 @@ const ofRest = (facts: Facts): Answer => {
   if (last === undefined) {
     return {
       verdict: "forgotten",
-      answer: `${named(facts)} waits for nothing. The journal no longer has its attempts, as many other objects came later.${notReady(conditionsOf(facts.cached), now)}`,
+      answer: `${named(facts)} waits for nothing. The journal no longer has its attempts, as many other objects came later.`,
       hints: [`No attempt of it is known; ${again}.`]
     }
   }
@@ -356,7 +346,7 @@ const ofRest = (facts: Facts): Answer => {
   }
   return {
     verdict: "reconciled",
-    answer: `${named(facts)} was reconciled ${past(last.startedAt, now)} without an error, and nothing has asked for it since.${notReady(conditionsOf(facts.cached), now)}`
+    answer: `${named(facts)} was reconciled ${past(last.startedAt, now)} without an error, and nothing has asked for it since.`
   }
 }
 
@@ -372,7 +362,23 @@ const ofCaches = (facts: Facts): Answer => {
   }
 }
 
-/** The answer for these facts. */
+/** The verdicts about attempts that fail: their answers have the cause. */
+const failing: ReadonlyArray<Verdict> = ["backoff", "failed-permanently", "given-up"]
+
+/** The answer that begins with the worst fact, and goes on with what the process does. A loop is worse than a failing attempt. */
+const ledByWorst = (facts: Facts, rest: Answer): Answer => {
+  const worst = Trouble.worst(facts)
+  if (worst === undefined) return rest
+  if (failing.includes(rest.verdict) && worst.verdict !== "fight" && worst.verdict !== "loop") return rest
+  const begin = `${named(facts)} `
+  const then = rest.answer.startsWith(begin) ? `It ${rest.answer.slice(begin.length)}` : rest.answer
+  return { ...worst, answer: `${worst.answer} ${then}`, hints: [...(worst.hints ?? []), ...(rest.hints ?? [])] }
+}
+
+/**
+ * The answer for these facts. Facts about the process precede those about the object. A deletion precedes the state of the object, which
+ * nothing maintains any more.
+ */
 export const answerOf = (facts: Facts): Answer => {
   const { cached, election, live, namespaces, queue } = facts
   if (facts.unselected !== undefined && live._tag !== "NotThere") return ofUnselected(facts, facts.unselected)
@@ -407,5 +413,5 @@ export const answerOf = (facts: Facts): Answer => {
   if (election?.stop !== undefined) return ofStop(facts, election.stop, election.lease)
   const paused = Paused.reasonOf(cached)
   if (paused !== undefined && queue?.position._tag !== "Processing") return ofPaused(facts, paused)
-  return (queue === undefined ? undefined : ofQueue(facts, queue.position)) ?? ofRest(facts)
+  return ledByWorst(facts, (queue === undefined ? undefined : ofQueue(facts, queue.position)) ?? ofRest(facts))
 }

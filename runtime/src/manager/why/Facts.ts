@@ -1,10 +1,12 @@
 /** The facts about an object that `why` explains, and functions to read them. `WhyGather` gathers them. */
 
 import type { Stop } from "../../client/WriteSwitch.ts"
+import type { LastLoop } from "../../controller/HotLoop.ts"
 import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import type { Condition } from "../../resource/Condition.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
+import type { State } from "../../resource/ObjectState.ts"
 import type * as Admissions from "./Admissions.ts"
 import type { Ignored, ObjectHistory } from "./Journal.ts"
 
@@ -68,6 +70,10 @@ export interface Facts {
   /** Why the controller does not select the object; absent if it does, or if that is not known. */
   readonly unselected?: string | undefined
   readonly cached: KubernetesObject | undefined
+  /** The state of the cached object; Unknown without one. */
+  readonly state: State
+  /** The last hot loop of the object, as long as the process keeps it. */
+  readonly loop?: LastLoop | undefined
   readonly live: Live
   /** Namespaces with an object of the same name. */
   readonly elsewhere: ReadonlyArray<string>

@@ -19,6 +19,7 @@ import { Reachability } from "../../controller/Reachability.ts"
 import type { Runner } from "../../controller/Runner.ts"
 import * as CpuUse from "../../queue/CpuUse.ts"
 import { type KubernetesObject, keyOf, keyString, type ObjectKey, parseKey } from "../../resource/KubernetesObject.ts"
+import * as ObjectState from "../../resource/ObjectState.ts"
 import * as Resource from "../../resource/Resource.ts"
 import * as Time from "../../resource/Time.ts"
 import { hindrance } from "../CacheReadiness.ts"
@@ -74,7 +75,10 @@ const watchedBy = ({ controller, runner }: Subject) =>
   })
 
 /** The object's current metadata on the API server. */
-const look = (client: Client.Client["Service"], resource: Resource.Any, key: ObjectKey): Effect.Effect<Live> => {
+export const look = (resource: Resource.Any, key: ObjectKey): Effect.Effect<Live, never, Client.Client> =>
+  Effect.flatMap(Client.Client, (client) => lookWith(client, resource, key))
+
+const lookWith = (client: Client.Client["Service"], resource: Resource.Any, key: ObjectKey): Effect.Effect<Live> => {
   const metadata = Resource.metadataOnly(resource)
   const there = (object: KubernetesObject): Live => ({ _tag: "There", object })
   const notThere: Live = { _tag: "NotThere" }
@@ -190,7 +194,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
     const [live, children] = yield* Effect.all(
       [
         isServed
-          ? look(client, resource, key)
+          ? lookWith(client, resource, key)
           : Effect.succeed<Live>({
               _tag: "Unknown",
               reason: `the API server does not serve ${Resource.nameOf(resource)}`
@@ -199,7 +203,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
           owner === undefined ? [] : childrenOf(subject, owner).slice(0, mostChildren),
           (child) =>
             Effect.map(
-              look(client, child.resource, child.key),
+              lookWith(client, child.resource, child.key),
               (state): ChildFact => ({ kind: child.resource.kind, key: keyString(child.key), live: state })
             ),
           // Few requests, and an unavailable server costs one timeout.
@@ -214,6 +218,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
     const now = clock.currentTimeMillisUnsafe()
     const queue = Option.getOrUndefined(runner.queue())
     const state = election?.state()
+    const cached = primary?.store.get(text)
     return {
       now,
       kind: resource.kind,
@@ -240,8 +245,10 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
       })),
       namespaces: resource.namespaced ? (primary?.namespaces ?? []) : [],
       labelSelector: flagOf(primary?.labelSelector, controller.select?.labels),
-      unselected: unselected(controller, key, primary?.store.get(text), live),
-      cached: primary?.store.get(text),
+      unselected: unselected(controller, key, cached, live),
+      cached,
+      state: cached === undefined ? "Unknown" : ObjectState.of(resource, cached),
+      loop: cached === undefined ? undefined : runner.lastLoop(cached.metadata.uid),
       live,
       elsewhere: elsewhereOf(primary, key),
       entry: runner.journal.of(text),

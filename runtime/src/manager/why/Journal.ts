@@ -135,8 +135,8 @@ const bytesOfRun = ({ corrections, message, triggers, writes }: Run): number => 
   let bytes = 300 + 200 * triggers.length + 150 * writes.length + 100 * corrections.length + Text.bytes(message)
   for (const { source } of triggers) bytes += Text.bytes(source?.key)
   for (const { key } of writes) bytes += Text.bytes(key)
-  for (const { fields, key } of corrections) {
-    bytes += Text.bytes(key)
+  for (const { fields, key, manager } of corrections) {
+    bytes += Text.bytes(key) + Text.bytes(manager)
     for (const field of fields) bytes += 30 + Text.bytes(field)
   }
   return bytes

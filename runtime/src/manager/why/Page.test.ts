@@ -11,7 +11,7 @@ import * as Controller from "../../controller/Controller.ts"
 import * as Result from "../../controller/Result.ts"
 import * as RunnerFixture from "../../controller/Runner.fixture.ts"
 import { settle, Widget, widget, withWorld } from "../../controller/World.fixture.ts"
-import { ConfigMap, Deployment, Namespace, ReplicaSet, Service } from "../../resource/BuiltIn.ts"
+import { ConfigMap, Deployment, Job, Namespace, Pod, ReplicaSet, Service } from "../../resource/BuiltIn.ts"
 import * as CallFixture from "../../webhook/Call.fixture.ts"
 import * as Callers from "../Callers.ts"
 import * as Endpoints from "../Endpoints.ts"
@@ -105,6 +105,69 @@ describe("A child", () => {
   )
 })
 
+describe("An object between a child and others", () => {
+  const owned = (name: string, apiVersion: string, kind: string, owner: string, labels = {}) => ({
+    metadata: { name, labels, ownerReferences: [{ apiVersion, kind, name: owner, uid: "u", controller: true }] }
+  })
+  const hash = { "pod-template-hash": "7c9f" }
+  const spec = { containers: [{ name: "web", image: "web:1" }], restartPolicy: "Never" } as const
+  const template = (labels: { readonly [name: string]: string }) => ({
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: spec.containers } }
+  })
+
+  const world = (body: (ask: (query: string) => Effect.Effect<string>) => Effect.Effect<void>) =>
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(Deployment, {
+          ...owned("a", "example.com/v1alpha1", "Widget", "a"),
+          spec: template({ app: "a" })
+        })
+        server.put(ReplicaSet, { ...owned("a-7c9f", "apps/v1", "Deployment", "a", hash), spec: template(hash) })
+        server.put(Pod, { ...owned("a-7c9f-x", "apps/v1", "ReplicaSet", "a-7c9f", hash), spec })
+        server.put(Job, { ...owned("nightly", "example.com/v1alpha1", "Widget", "a"), spec: { template: { spec } } })
+        server.put(Pod, { ...owned("nightly-x", "batch/v1", "Job", "nightly"), spec })
+        server.put(Pod, { ...owned("far", "other.com/v1", "Site", "far"), spec })
+        server.put(Pod, { metadata: { name: "free" }, spec })
+        // A manager has no permission for ReplicaSets.
+        server.faults.on({ verb: "get", kind: ReplicaSet }, Faults.answer(403))
+        server.faults.on({ verb: "list", kind: ReplicaSet }, Faults.answer(403))
+        const short = JSON.stringify({ resources: [{ name: "pods", shortNames: ["po"] }] })
+        const { ask } = yield* asked(
+          Controller.make("widgets", { for: Widget, owns: [Deployment, Job, ConfigMap], reconcile }),
+          () => Effect.succeed(short)
+        )
+        yield* body(ask)
+      })
+    )
+
+  const answers: { readonly [query: string]: string } = {
+    "kind=pod&name=a-7c9f-x":
+      "Pod default/a-7c9f-x belongs to Widget a, through ReplicaSet a-7c9f and Deployment a:\n\nWidget default/a was reconciled",
+    "kind=po&name=a-7c9f-x":
+      "Pod default/a-7c9f-x belongs to Widget a, through ReplicaSet a-7c9f and Deployment a:\n\nWidget default/a was reconciled",
+    "kind=pod&name=nightly-x":
+      "Pod default/nightly-x belongs to Widget a, through Job nightly:\n\nWidget default/a was reconciled",
+    "kind=replicaset&name=a-7c9f":
+      "ReplicaSet default/a-7c9f belongs to Widget a, through Deployment a:\n\nWidget default/a was reconciled",
+    "kind=replicaset&name=b-7c9f":
+      "ReplicaSet default/b-7c9f leads to no object that a controller here reconciles: the owner of ReplicaSet default/b-7c9f is not known: ",
+    "kind=pod&name=far":
+      "Pod default/far leads to no object that a controller here reconciles: the controller of Pod default/far is Site far (other.com/v1).",
+    "kind=pod&name=free":
+      "Pod default/free leads to no object that a controller here reconciles: Pod default/free has no controller.",
+    "kind=pod&name=gone":
+      "Pod default/gone leads to no object that a controller here reconciles: Pod default/gone not found."
+  }
+  for (const [query, begins] of Object.entries(answers)) {
+    effect(
+      `is explained by the owner that a controller reconciles: ${query}`,
+      world((ask) => Effect.map(ask(query), (text) => expect(text).toStartWith(begins)))
+    )
+  }
+})
+
 effect(
   "The answer about an object that waits shows that its namespace used more than its share of the CPU",
   withWorld(({ server }) =>
@@ -193,7 +256,7 @@ just now (00:00:00Z)  denied  create by ann  no page
           answers: [],
           admitted: { kind: "ConfigMap", namespace: "default", name: "page", webhooks: [{ result: "denied" }] }
         })
-        expect(yield* ask("kind=pod&name=page")).toStartWith('no controller here reconciles a kind "pod"')
+        expect(yield* ask("kind=dog&name=page")).toStartWith('no controller here reconciles a kind "dog"')
       })
     )
   )

@@ -3,10 +3,11 @@
  * they reconciled it or not. `&controller=` selects one of several controllers of the kind.
  *
  * `kind` is the name, the plural or a short name of the kind, in any case, with or without the group (`webapps.apps.kubedojo.io`).
- * For an owned kind the answer is about the owner. The default namespace is `default`.
+ * For an owned kind the answer is about the owner. For another kind, such as a pod, it is about the owner that a controller here reconciles.
+ * The default namespace is `default`.
  *
  * The answer is text, or JSON (`{"answers": […]}`) with `output=json` or a JSON `Accept` header. Invalid parameters get 400 with one
- * line. Callers without permission get 401, 403 or 503 with one line, see `Callers`.
+ * line. The header `homeostat-health` says whether the object is `healthy`, `unhealthy` or `unknown`. Callers without permission get 401, 403 or 503 with one line, see `Callers`.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -23,6 +24,8 @@ import * as Endpoints from "../Endpoints.ts"
 import type { LeaderElection } from "../LeaderElection.ts"
 import type { Admissions } from "./Admissions.ts"
 import * as Gather from "./Gather.ts"
+import * as Health from "./Health.ts"
+import * as Kin from "./Kin.ts"
 import * as Text from "./Text.ts"
 import { type Explanation, explain, type Reviewed, reviewed } from "./Why.ts"
 import { listed } from "./Words.ts"
@@ -206,6 +209,26 @@ const ofChild = (
       : yield* withAdmitted(page, admissions, resource, keyIn(resource, namespace, name))
   })
 
+/** An object of another kind, such as a pod: by the owner that a controller here reconciles. */
+const ofKin = (
+  subjects: ReadonlyArray<Gather.Subject>,
+  resource: Resource.Any,
+  key: ObjectKey
+): Effect.Effect<Page, never, Gather.Needs> =>
+  Effect.gen(function* () {
+    const what = `${resource.kind} ${keyString(key)}`
+    const kin = yield* Kin.of(subjects, resource, key)
+    if ("reason" in kin) {
+      return { message: `${what} leads to no object that a controller here reconciles: ${kin.reason}.`, answers: [] }
+    }
+    const [owner] = kin.subjects
+    const through = kin.through.length === 0 ? "" : `, through ${listed(kin.through)}`
+    return {
+      message: `${what} belongs to ${owner?.controller.resource.kind} ${kin.key.name}${through}:`,
+      answers: yield* explained(kin.subjects, kin.key)
+    }
+  })
+
 const ask = (
   subjects: ReadonlyArray<Gather.Subject>,
   admissions: Admissions | undefined,
@@ -262,6 +285,10 @@ const ask = (
     if (admissions !== undefined && resource !== undefined) {
       return yield* ofAdmitted(admissions, resource, query.get("namespace"), name)
     }
+    const kin = Kin.kinds(some)
+    const called = yield* calledSo(kin, kind, discovered)
+    const other = kin.find((each) => Resource.nameOf(each) === called[0])
+    if (other !== undefined) return yield* ofKin(some, other, keyIn(other, query.get("namespace"), name))
     return { refused: `no controller here reconciles a kind ${JSON.stringify(kind)}, but ${offered(subjects)}` }
   })
 
@@ -298,11 +325,12 @@ const respond = (answer: Page | Refused, json: boolean): Response => {
       ? Response.json({ error: answer.refused }, { status: 400, headers })
       : Endpoints.text(400, answer.refused, headers)
   }
+  const all = { ...headers, [Health.header]: Health.worst(answer.answers.map(({ health }) => health)) }
   return json
     ? new Response(`${JSON.stringify(answer, undefined, 2)}\n`, {
-        headers: { "content-type": "application/json", ...headers }
+        headers: { "content-type": "application/json", ...all }
       })
-    : Endpoints.text(200, textOf(answer), headers)
+    : Endpoints.text(200, textOf(answer), all)
 }
 
 /**

@@ -73,6 +73,9 @@ const conditionLines = (explanation: Explanation, now: number): ReadonlyArray<st
     ])
   )
 
+const loopLines = ({ loop, ...explanation }: Explanation, now: number): ReadonlyArray<string> =>
+  loop === undefined ? [] : table([[loop.reason, ago(Date.parse(loop.at), now), clip(loop.note, explanation)]])
+
 const nextLine = ({ next }: Explanation, now: number): ReadonlyArray<string> =>
   next === undefined ? [] : [next.at === undefined ? next.why : `${future(Date.parse(next.at), now)}: ${next.why}`]
 
@@ -231,6 +234,7 @@ export const render = (explanation: Explanation): string => {
     ["Object", [objectLine(explanation, now)].filter((line) => line !== "")],
     ["Deletion", deletionLines(explanation, now)],
     ["Conditions", conditionLines(explanation, now)],
+    ["Loop", loopLines(explanation, now)],
     ["Next", nextLine(explanation, now)],
     ["Woken by", wokenLines(explanation, now)],
     ["Attempts", runLines(explanation, now)],

@@ -2,6 +2,8 @@
 
 import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { KubernetesObject, ManagedFieldsEntry } from "../../resource/KubernetesObject.ts"
+import * as ObjectState from "../../resource/ObjectState.ts"
+import * as Resource from "../../resource/Resource.ts"
 import type { Entry } from "./Admissions.ts"
 import type { Facts } from "./Facts.ts"
 import type { Run } from "./Journal.ts"
@@ -126,6 +128,8 @@ const wrote = (kind: string, subresource?: string): Run["writes"][number] => ({
   error: undefined
 })
 
+const WebApp = Resource.make({ group: "apps.kubedojo.io", version: "v1beta1", kind: "WebApp", plural: "webapps" })
+
 /** A WebApp without problems, and the differences of a case. */
 export const facts = (over: Partial<Facts> = {}): Facts => {
   const cached = "cached" in over ? over.cached : shop()
@@ -158,6 +162,7 @@ export const facts = (over: Partial<Facts> = {}): Facts => {
     queue: { position: { _tag: "Absent" }, triggers: [], dropped: 0, busy: 0 },
     children: cached === undefined ? [] : [child("Deployment", [ours]), child("Service", [ours])],
     isOwn: () => false,
+    state: cached === undefined ? "Unknown" : ObjectState.of(WebApp, cached),
     ...over,
     cached
   }
@@ -211,6 +216,16 @@ export const reviewed = (age: number, over: Partial<Entry> = {}): Entry => ({
   ...over
 })
 
+const crash = "0/3 ready: the container crashes again and again (exit code 1, Error)"
+
+const repair = run(2 * minute, {
+  triggers: [fired("owned.modified", 2 * minute, deployment)],
+  corrections: [
+    { kind: "Deployment", key: "default/shop", reason: "drift", fields: ["spec.replicas"], manager: "kubectl-scale" }
+  ],
+  writes: [wrote("Deployment")]
+})
+
 const gone = { cached: undefined, children: [] } as const
 
 /** The cases, by their titles in `docs/why.md`. */
@@ -230,7 +245,7 @@ export const cases = {
         run(2 * minute, {
           triggers: [fired("owned.modified", 2 * minute, deployment)],
           coalesced: 2,
-          corrections: [{ kind: "Deployment", key: "default/shop", reason: "drift", fields: ["spec.replicas"] }],
+          corrections: [{ kind: "Deployment", key: "default/shop", reason: "intent", fields: ["spec.replicas"] }],
           writes: [wrote("Deployment"), wrote("WebApp", "status")],
           trace: { id: "7f1d2a903c414f5e9a6b2d8c0e4b7a11", exported: true }
         })
@@ -245,6 +260,30 @@ export const cases = {
       ]),
       child("Service", [ours])
     ]
+  }),
+  "not ready": facts({
+    cached: shop({}, [
+      condition("Ready", "False", "CrashLoopBackOff", crash, 3 * minute),
+      condition("Reconciling", "True", "CrashLoopBackOff", crash, 3 * minute)
+    ])
+  }),
+  "put back": facts({ entry: { runs: [repair], ignored: [], deleted: undefined } }),
+  fight: facts({
+    entry: {
+      runs: [{ ...repair, startedAt: now - 2 * second, finishedAt: now - 2 * second }],
+      ignored: [],
+      deleted: undefined
+    },
+    loop: {
+      reason: "fight",
+      manager: "kubectl-scale",
+      note: "spec.replicas of Deployment default/shop was put back 5 times within 30 s: kubectl-scale keeps changing it. Give the field to one of the two: either kubectl-scale stops setting it, or WebApp default/shop stops asking for it.",
+      since: now - 90 * second,
+      at: now - 2 * second
+    }
+  }),
+  suspended: facts({
+    cached: shop({}, [condition("Ready", "True", "Suspended", "Scheduled runs are suspended", 2 * hour)])
   }),
   backoff: facts({
     cached: shop({}, stalled),

@@ -29,6 +29,10 @@ describe("The explanation", () => {
   test("has a verdict for each case", () => {
     const verdicts: { readonly [title in keyof typeof cases]: Verdict } = {
       reconciled: "reconciled",
+      "not ready": "not-ready",
+      "put back": "drift",
+      fight: "fight",
+      suspended: "paused",
       backoff: "backoff",
       "failed permanently": "failed-permanently",
       queued: "queued",
@@ -90,8 +94,8 @@ describe("The explanation", () => {
         lastTransitionTime: "2026-11-21T10:20:13Z"
       }
     ]
-    expect(answer({ cached: shop({}, conditions) })).toEndWith(
-      "nothing has asked for it since. Its condition Ready has been False for 1m: ImagePullBackOff: web:9 is not there."
+    expect(answer({ cached: shop({}, conditions) })).toBe(
+      "WebApp default/shop is not ready: its condition Ready has been False for 1m: ImagePullBackOff: web:9 is not there. It was reconciled 2m ago (10:19:13Z) without an error, and nothing has asked for it since."
     )
   })
 

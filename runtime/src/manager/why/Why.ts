@@ -3,11 +3,13 @@
  * follow. Pure: `WhyGather` gathers the facts, and `WhyText` renders the explanation.
  */
 
+import type { LastLoop } from "../../controller/HotLoop.ts"
 import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type * as Admissions from "./Admissions.ts"
 import { answerOf, type Verdict } from "./Answer.ts"
 import { type ConditionFact, conditionsOf, dueOf, type Facts, observedOf } from "./Facts.ts"
 import { setterOf, type Writer, writersOf } from "./Fields.ts"
+import * as Health from "./Health.ts"
 import type { Ignored, Run } from "./Journal.ts"
 import { sentence, wordsOf } from "./Words.ts"
 
@@ -28,6 +30,10 @@ export type Reviewed = Omit<Admissions.Entry, "at" | "since"> & { readonly at: s
 /** An explanation. Times are RFC 3339 with milliseconds. */
 export interface Explanation {
   readonly verdict: Verdict
+  /** For scripts: the exit code of the command. */
+  readonly health: Health.Health
+  /** The state of the object, as the metric `homeostat_objects` counts it. */
+  readonly state: Facts["state"]
   /** One or two sentences. */
   readonly answer: string
   /** The next step, or a check. */
@@ -51,6 +57,8 @@ export interface Explanation {
     readonly deletionRequestedAt: string | undefined
   }
   readonly conditions: ReadonlyArray<ConditionFact>
+  /** The last hot loop, with times in RFC 3339. */
+  readonly loop?: (Omit<LastLoop, "at" | "since"> & { readonly at: string; readonly since: string }) | undefined
   /** All finalizers that delay its deletion. `by`: the field manager that added one. */
   readonly finalizers: ReadonlyArray<{ readonly name: string; readonly ours: boolean; readonly by: string | undefined }>
   readonly next: { readonly at: string | undefined; readonly why: string } | undefined
@@ -181,6 +189,8 @@ export const explain = (facts: Facts): Explanation => {
   )
   return {
     verdict,
+    health: Health.of(verdict, facts.state),
+    state: facts.state,
     answer,
     hints: [
       ...hints,
@@ -203,6 +213,7 @@ export const explain = (facts: Facts): Explanation => {
       deletionRequestedAt: object?.metadata.deletionTimestamp
     },
     conditions: conditionsOf(cached),
+    ...(facts.loop !== undefined && { loop: { ...facts.loop, at: iso(facts.loop.at), since: iso(facts.loop.since) } }),
     finalizers: (object?.metadata.finalizers ?? []).map((name) => ({
       name,
       ours: controller.finalizers.includes(name),

@@ -102,7 +102,7 @@ export const deeds = (
   self: Subject
 ): ReadonlyArray<string> => {
   const corrected = run.corrections.map((correction) => {
-    const { fields, reason } = correction
+    const { fields, manager = "another manager", reason } = correction
     const name = nameIn(correction, self)
     const what = fields.length === 0 ? "" : ` (${fields.join(", ")})`
     return reason === "created"
@@ -110,7 +110,7 @@ export const deeds = (
       : reason === "removed"
         ? `removed ${name}`
         : reason === "drift"
-          ? `repaired ${name}, which another manager had changed${what}`
+          ? `repaired ${name}, which ${manager} had changed${what}`
           : `changed ${name}${what}`
   })
   const described = new Set(run.corrections.map(({ key, kind }) => `${kind} ${key}`))
