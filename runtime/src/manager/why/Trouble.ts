@@ -2,6 +2,7 @@
  * The worst fact about an object that this process reconciles. It leads the answer, because an attempt without an error says little: the
  * attempts of a fight have none, and an object that its controller can only report on has none either.
  */
+import { isPaused } from "../../resource/PauseAnnotation.ts"
 import { type ConditionFact, conditionsOf, type Facts, named } from "./Facts.ts"
 import { past, span } from "./Time.ts"
 import { listed, nameIn, sentence } from "./Words.ts"
@@ -76,9 +77,11 @@ const drift = (facts: Facts): Found | undefined => {
   }
 }
 
+/** A pause by the controller's own means, such as `spec.suspend`. A pause by annotation has an answer of its own. */
 const ofPause = (facts: Facts): Found | undefined => {
-  const ready = conditionsOf(facts.cached).find(({ type }) => type === "Ready")
-  if (facts.state !== "Paused" || ready === undefined) return undefined
+  const { cached } = facts
+  const ready = conditionsOf(cached).find(({ type }) => type === "Ready")
+  if (facts.state !== "Paused" || cached === undefined || ready === undefined || isPaused(cached)) return undefined
   return { verdict: "paused", answer: sentence(`${named(facts)} is paused: ${words(ready, facts.now)}`) }
 }
 
