@@ -218,6 +218,23 @@ describe("A paused object", () => {
   )
 
   effect(
+    "has no condition of a controller that does not select it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, runs } = applies()
+        yield* run({ reconcile, owns: [ConfigMap], when: ({ spec }) => spec.size === 2 })
+        annotate(server, "x")
+        yield* settle
+        expect([conditionsOf(server), yield* events(server)]).toEqual([[], []])
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* settle
+        expect([conditionsOf(server), runs.length]).toEqual([[shown("x")], 0])
+      })
+    )
+  )
+
+  effect(
     "is paused for each controller of its kind, also with a clean-up, which its deletion runs",
     withWorld(({ server }) =>
       Effect.gen(function* () {
