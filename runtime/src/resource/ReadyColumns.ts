@@ -1,5 +1,4 @@
 /** The columns of `kubectl get` that show the condition Ready, for each kind whose status has conditions. */
-import type * as CustomResource from "./CustomResource.ts"
 import type { StructuralSchema } from "./StructuralSchema.ts"
 
 /** Whether the status has conditions as `Condition.list` declares them: one per type. */
@@ -9,7 +8,13 @@ const hasConditions = (schema: StructuralSchema): boolean => {
   return keys?.includes("type") === true && fields?.reason !== undefined && fields.lastTransitionTime !== undefined
 }
 
-type TypedColumn = CustomResource.Definition["columns"][number]
+/** A column with its type; the fields in use. */
+interface TypedColumn {
+  readonly name: string
+  readonly path: string
+  readonly type: "string" | "integer" | "number" | "boolean" | "date"
+  readonly description?: string | undefined
+}
 
 const ofReady = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`
 
@@ -28,7 +33,10 @@ const readyColumns: ReadonlyArray<TypedColumn> = [
 const ageColumn: TypedColumn = { name: "Age", path: ".metadata.creationTimestamp", type: "date" }
 
 /** The own columns of a kind, with those of the condition Ready, which an own column of the same name replaces, and the age. */
-export const before = (schema: StructuralSchema, own: ReadonlyArray<TypedColumn>): ReadonlyArray<TypedColumn> =>
+export const before = <C extends TypedColumn>(
+  schema: StructuralSchema,
+  own: ReadonlyArray<C>
+): ReadonlyArray<C | TypedColumn> =>
   hasConditions(schema)
     ? [
         ...readyColumns.filter(({ name }) => own.every((each) => each.name !== name)),
