@@ -27,6 +27,7 @@ import { InvalidDefinition } from "./InvalidDefinition.ts"
 import * as Issues from "./Issues.ts"
 import * as KeepUnknown from "./KeepUnknown.ts"
 import { type DesiredMeta, type KubernetesObject, keyOf, keyString } from "./KubernetesObject.ts"
+import * as ReadyColumns from "./ReadyColumns.ts"
 import * as Resource from "./Resource.ts"
 import * as SchemaCompiler from "./SchemaCompiler.ts"
 import * as Shorten from "./Shorten.ts"
@@ -274,40 +275,8 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
   })
   if (options.scale !== undefined) checkScale(kind, schema, options.scale)
   const own = (options.columns ?? []).map((column) => ({ ...column, type: columnType(kind, schema, column) }))
-  return { schema, columns: hasConditions(schema) ? withReady(own) : own }
+  return { schema, columns: ReadyColumns.before(schema, own) }
 }
-
-/** Whether the status has conditions as `Condition.list` declares them: one per type. */
-const hasConditions = (schema: StructuralSchema): boolean => {
-  const { items, "x-kubernetes-list-map-keys": keys } = schema.properties?.status?.properties?.conditions ?? {}
-  const fields = items?.properties
-  return keys?.includes("type") === true && fields?.reason !== undefined && fields.lastTransitionTime !== undefined
-}
-
-type TypedColumn = Definition["columns"][number]
-
-const ofReady = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`
-
-/** The columns of the condition Ready. A phase may be old; these have a reason, and the age of the state. */
-const readyColumns: ReadonlyArray<TypedColumn> = [
-  {
-    name: "Ready",
-    path: ofReady("status"),
-    type: "string",
-    description: "Whether the object has the state of its spec"
-  },
-  { name: "Reason", path: ofReady("reason"), type: "string", description: "Why, in one word" },
-  { name: "Since", path: ofReady("lastTransitionTime"), type: "date", description: "When Ready last changed" }
-]
-
-const ageColumn: TypedColumn = { name: "Age", path: ".metadata.creationTimestamp", type: "date" }
-
-/** The columns with those of the condition Ready, which an own column of the same name replaces, and the age. */
-const withReady = (own: ReadonlyArray<TypedColumn>): ReadonlyArray<TypedColumn> => [
-  ...readyColumns.filter(({ name }) => own.every((each) => each.name !== name)),
-  ...own,
-  ...(own.some(({ path }) => path === ageColumn.path) ? [] : [ageColumn])
-]
 
 /** The status before the first reconcile, as Flux defines it for its kinds. No generation is negative, so kstatus waits. */
 const unobserved = { observedGeneration: -1 }
