@@ -10,8 +10,8 @@ import { Exchanges, type Ledger } from "../client/Exchange.ts"
 import * as Decoding from "../resource/Decoding.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
-import type * as Cache from "./Cache.ts"
 import type { Informer } from "./Informer.ts"
+import type * as Service from "./Service.ts"
 import type { Store } from "./Store.ts"
 import * as Transform from "./Transform.ts"
 import { ofKind, Undeclared } from "./Undeclared.ts"
@@ -37,16 +37,16 @@ export interface Shared {
 }
 
 /** The reads, and `forget`, which must be called when an informer or an index is declared. */
-export interface Reads extends Pick<Cache.Cache["Service"], "get" | "getWhole" | "list" | "byOwner" | "dependents"> {
+export interface Reads extends Pick<Service.Service, "get" | "getWhole" | "list" | "byOwner" | "dependents"> {
   readonly forget: () => void
 }
 
 /** The record of the reconcile of a fiber. `Context.get` would allocate at each read. */
-const ledgerOf = ({ context }: Cache.Reader): Ledger | undefined => Context.getOrUndefined(context, Exchanges)
+const ledgerOf = ({ context }: Service.Reader): Ledger | undefined => Context.getOrUndefined(context, Exchanges)
 
 /** Reads in this fiber, or in the fiber that runs the effect. */
 const reading = <A, E>(
-  reader: Cache.Reader | undefined,
+  reader: Service.Reader | undefined,
   read: (ledger: Ledger | undefined) => Effect.Effect<A, E>
 ): Effect.Effect<A, E> =>
   reader === undefined ? Effect.withFiber((fiber) => read(ledgerOf(fiber))) : read(ledgerOf(reader))
@@ -117,7 +117,7 @@ export const make = ({ controller, isBounded, of }: Source, { client, reportedPa
   const listed = <A extends KubernetesObject>(
     resource: Resource.Resource<A, never>,
     all: ReadonlyArray<KubernetesObject>
-  ): Effect.Effect<Cache.List<A>> => {
+  ): Effect.Effect<Service.List<A>> => {
     const whole = all.filter((object) => !Transform.isPartial(resource, object))
     const decoded = Decoding.all(resource, whole)
     const name = Resource.nameOf(resource)
@@ -192,7 +192,7 @@ export const make = ({ controller, isBounded, of }: Source, { client, reportedPa
     byOwner: (resource, owner, reader) => reading(reader, (ledger) => listed(resource, owned(ledger, resource, owner))),
     dependents: (owner, resources, reader) =>
       reading(reader, (ledger) => {
-        const dependents: Array<Cache.Dependent> = []
+        const dependents: Array<Service.Dependent> = []
         for (const resource of resources) {
           for (const object of owned(ledger, resource, owner)) dependents.push({ resource, object })
         }
