@@ -3,7 +3,7 @@
  * it, and prune needs exclusive access.
  *
  * Whether a repository is free follows from Jobs and pods, so that a new manager knows it at once. The registry adds facts of this process:
- * one start at a time for each repository and each namespace, the starts in progress, and the objects that wait for the end of a Job.
+ * the starts in progress, one at a time for each repository and each namespace, and the objects that wait for the end of a Job.
  */
 import { keyString, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Clock from "effect/Clock"
@@ -84,7 +84,7 @@ interface Wait {
 /** The reasons of an object that are kept: a repository, a slot, and those of its claims. */
 const mostReasons = 8
 
-/** Runs effects one at a time for each name, and keeps nothing about a name that nobody uses. */
+/** Runs effects one at a time for each name, and keeps nothing about an unused name. */
 const turnsOf = () => {
   const locks = new Map<string, { readonly one: Semaphore.Semaphore; users: number }>()
   return (name: string) =>

@@ -1,4 +1,4 @@
-/** The parts of Jobs that the controllers read. Any user who may create Jobs can give them the labels, the owner and the size of his choice. */
+/** The parts of Jobs that the controllers read. Any user who may create Jobs can give them any labels, owner and size. */
 import * as Budget from "@homeostat/runtime/cache/Budget"
 import * as Transform from "@homeostat/runtime/cache/Transform"
 import * as Owned from "@homeostat/runtime/controller/Owned"

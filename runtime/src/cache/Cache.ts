@@ -47,7 +47,7 @@ export interface Options {
   readonly namespaces?: ReadonlyArray<string> | undefined
   /**
    * The bytes that all objects may take. Default: three eighths of the memory of the cgroup, or of the machine. When they take more, the cache keeps
-   * only name and version of the largest objects of the namespace that takes most, and reads them again when they fit.
+   * only name and version of the largest objects of the namespace that takes most. It reads them again when they fit.
    */
   readonly memory?: number | undefined
 }

@@ -1,4 +1,4 @@
-/** What an informer tells about itself. */
+/** The state of an informer, for readiness, metrics and `why`. */
 import type * as Problem from "./Problem.ts"
 import type * as Reflector from "./Reflector.ts"
 

@@ -25,7 +25,7 @@ const recovered = 0.9
 export interface Member {
   /** The keys of the stored objects of a namespace. */
   readonly keys: (namespace: string) => Iterable<string>
-  /** Replaces stored objects by name and version. Absent if a reader could not tell name and version from the whole object. */
+  /** Replaces stored objects by name and version. Absent if a reader cannot distinguish name and version from the whole object. */
   readonly shorten: ((keys: ReadonlyArray<string>) => void) | undefined
 }
 
@@ -51,7 +51,7 @@ export interface Shares {
   /** The bytes of all objects, and the most of them. */
   readonly total: () => number
   readonly limit: number
-  /** What the cache has shortened since the last call, in one line. */
+  /** The warning about objects that were shortened since the last call. */
   readonly warning: () => string | undefined
 }
 

@@ -110,7 +110,7 @@ interface Crowded extends KubernetesObject {
 }
 
 /**
- * What an object would take that did not fit into the cache; undefined for any other object.
+ * The bytes of an object that did not fit into the cache; undefined for any other object.
  *
  * @internal
  */

@@ -108,7 +108,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
     atLeast: "1s"
   }),
   gracePeriod: Flag.duration("graceful-shutdown-timeout", {
-    description: "How long running reconciles may continue after SIGTERM",
+    description: "Time for running reconciles after SIGTERM",
     otherwise: "30s"
   }),
   installCrds: Flags.installCrds,
@@ -127,7 +127,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   ...Recordings.flags,
   cacheMemory: Flag.parsed("cache-memory", {
     placeholder: "SIZE",
-    description: "The most memory of all cached objects (default 3/8 of the container's)",
+    description: "Most memory of cached objects (default 3/8 of all)",
     parse: Recordings.bytesOf,
     otherwise: undefined
   }),

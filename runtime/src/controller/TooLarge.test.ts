@@ -82,7 +82,7 @@ describe("An object that does not fit into a full cache", () => {
             type: "Ready",
             reason: "TooLarge",
             message: expect.stringMatching(
-              /^Widget default\/\d is too large to be reconciled: it takes 4\d{4} bytes in the cache, which is full, and no namespace takes more of it than default \(.*--cache-memory\)/
+              /^Widget default\/\d is too large to be reconciled: it takes 4\d{4} bytes, the cache is full, and namespace default takes most of it \(.*--cache-memory\)/
             )
           })
           expect(names()).toContain("own")

@@ -17,7 +17,7 @@ export const of = ({ kind }: Resource.Any, { metadata }: KubernetesObject, cache
     message:
       bytes === undefined
         ? `${kind} ${keyString(metadata)} is too large to be reconciled: it takes more than ${Budget.mostBytes} bytes in the cache (shorten its values, labels and annotations)`
-        : `${kind} ${keyString(metadata)} is too large to be reconciled: it takes ${bytes} bytes in the cache, which is full, and no namespace takes more of it than ${metadata.namespace} (delete objects of the namespace, or ask an administrator for more --cache-memory)`
+        : `${kind} ${keyString(metadata)} is too large to be reconciled: it takes ${bytes} bytes, the cache is full, and namespace ${metadata.namespace} takes most of it (delete some of its objects, or raise --cache-memory)`
   })
 }
 

@@ -1,6 +1,6 @@
 /**
- * The ready keys of one queue, fair between namespaces: while a namespace is over its share of the CPU, or holds half of the workers, its
- * keys come after those of namespaces within their shares, whatever their priorities. Among namespaces over their share, the one that used
+ * The ready keys of one queue, fair between namespaces. A namespace is over its share if it used much CPU, or holds half of the workers. Then
+ * its keys come after those of namespaces within their shares, whatever their priorities. Among namespaces over their share, the one that used
  * least comes first. While no namespace is over its share, the order is that of {@link Ready}.
  *
  * `next` sets aside the keys of a namespace over its share when they are about to be served. So each key moves at most once, and a queue

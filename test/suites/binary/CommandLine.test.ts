@@ -138,6 +138,7 @@ describe("The program", () => {
         "webhook-client-name",
         "recordings",
         "recordings-memory",
+        "cache-memory",
         "opaque-tokens",
         "log-level",
         "log-format",
