@@ -136,8 +136,16 @@ export const start = (
       }))
     )
     const identity = LeaderElection.identityOf("test")
+    // With the scope that `run` records in the Lease.
+    const scope = {
+      controllers: controllers.map(({ name }) => name),
+      namespaces: settings.namespaces ?? [],
+      selector: labelSelector
+    }
     const election =
-      settings.lease === undefined ? undefined : Result.getOrThrow(LeaderElection.make({ ...settings.lease, identity }))
+      settings.lease === undefined
+        ? undefined
+        : Result.getOrThrow(LeaderElection.make({ ...settings.lease, identity, scope }))
     const services = Manager.layer({ namespaces: settings.namespaces, instance: "test" }).pipe(
       Layer.provide(Layer.provide(deaf, Transport.layer(Counted.clusterOf(user))))
     )
