@@ -240,7 +240,9 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     Effect.matchEffect(Client.get(CustomResource.undecoded(resource), keyOf(found)), {
       onFailure: (error) => (error._tag === "NotFound" ? Effect.succeed(Result.done) : Effect.fail(error)),
       onSuccess: (live) =>
-        live.metadata.deletionTimestamp === undefined && Paused.reasonOf(live) === undefined && selects?.(live) !== false
+        live.metadata.deletionTimestamp === undefined &&
+        Paused.reasonOf(live) === undefined &&
+        selects?.(live) !== false
           ? reported(live)(() => Effect.fail(TooLarge.of(resource, live, found)))
           : whole(live)
     })
