@@ -18,6 +18,7 @@ import * as CustomResource from "../resource/CustomResource.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Access from "./Access.ts"
+import * as Deletion from "./Deletion.ts"
 import * as Departures from "./Departures.ts"
 import * as Finalizer from "./Finalizer.ts"
 import * as OwnedKind from "./OwnedKind.ts"
@@ -225,9 +226,14 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   const work = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     found.metadata.deletionTimestamp === undefined && selects?.(found) !== false
       ? reconcile(found)
-      : departures === undefined
-        ? release(found)
-        : Effect.tap(release(found), (result) => Departures.released(found, result))
+      : Effect.flatMap(release(found), (result) =>
+          found.metadata.deletionTimestamp === undefined
+            ? Effect.succeed(result)
+            : Effect.andThen(
+                departures === undefined ? Effect.void : Departures.released(found, result),
+                Deletion.shown(resource, finalizers, found, result)
+              )
+        )
   // `when` of an author may throw.
   const suspended = selects === undefined ? work : (found: KubernetesObject) => Effect.suspend(() => work(found))
   const whole = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> => {

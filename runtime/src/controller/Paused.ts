@@ -10,7 +10,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
-import * as ApiError from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Condition from "../resource/Condition.ts"
@@ -20,6 +19,7 @@ import type * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
+import * as Shown from "./Shown.ts"
 import * as Status from "./Status.ts"
 
 export { annotation, reasonOf } from "../resource/PauseAnnotation.ts"
@@ -53,12 +53,6 @@ const newest = (object: KubernetesObject) =>
     Option.getOrElse(() => object)
   )
 
-/** Without the permission, or without a subresource for the status, only the Event and `why` show the pause. */
-const isPermanent = (error: Status.Failure): boolean =>
-  ApiError.isApiError(error) && ["Forbidden", "NotFound", "Invalid"].includes(error._tag)
-
-const unshown = ({ message }: Status.Failure) => Effect.logDebug(`The status does not show the pause: ${message}`)
-
 /** Shows the pause on a paused object, in place of its reconcile. */
 export const hold = (
   resource: Resource.Any,
@@ -81,7 +75,7 @@ export const hold = (
     // Without a generation, so that a change of the spec needs no write.
     const conditions = Condition.set(before, Condition.true(type, { reason, message }), Time.seconds(now))
     if (conditions === before) return Result.done
-    yield* Effect.catchIf(Status.set(object, { ...Status.statusOf(current), conditions }), isPermanent, unshown)
+    yield* Shown.where("the pause", Status.set(object, { ...Status.statusOf(current), conditions }))
     yield* record(object, type, message)
     return Result.done
   })
@@ -90,7 +84,7 @@ export const hold = (
 export const resume = (object: KubernetesObject): Effect.Effect<KubernetesObject, Status.Failure, Needs> =>
   Effect.gen(function* () {
     const status = statusWithout(yield* newest(object))
-    yield* Effect.catchIf(Status.set(object, status, { conditionTypes: [type] }), isPermanent, unshown)
+    yield* Shown.where("the pause", Status.set(object, status, { conditionTypes: [type] }))
     yield* record(object, "Resumed", `The annotation ${annotation} no longer pauses this object`)
     const resumed = yield* newest(object)
     const result: KubernetesObject & { readonly status: object } = { ...resumed, status: statusWithout(resumed) }

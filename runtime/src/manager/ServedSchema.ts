@@ -16,7 +16,7 @@ import * as Permission from "../client/Permission.ts"
 import * as Hold from "../controller/Hold.ts"
 import type * as CustomResource from "../resource/CustomResource.ts"
 import { apiVersionOf, nameOf } from "../resource/Resource.ts"
-import * as SchemaNarrowing from "../resource/SchemaNarrowing.ts"
+import * as SchemaFields from "../resource/SchemaFields.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import type { Note } from "./Health.ts"
@@ -53,19 +53,13 @@ export const lostIn = (document: unknown, resource: CustomResource.Any): Lost | 
   if (served === undefined) return undefined
   // A CRD that keeps unknown fields loses none.
   const keepsAll = at(served, "x-kubernetes-preserve-unknown-fields") === true
-  const lost = (part: "spec" | "status"): ReadonlyArray<string> => {
-    const own = at(resource.definition.schema, "properties", part)
+  const lost = (part: "spec" | "status", own: SchemaFields.Fields | undefined): ReadonlyArray<string> => {
     const theirs = at(served, "properties", part)
-    if (own === undefined || (keepsAll && theirs === undefined)) return []
-    const only = (schema: unknown) => ({
-      type: "object",
-      ...(schema !== undefined && { properties: { [part]: schema } })
-    })
-    return SchemaNarrowing.between(only(own), only(theirs)).flatMap(({ field, problem }) =>
-      problem === SchemaNarrowing.gone ? [field] : []
-    )
+    if (own === undefined) return []
+    return theirs === undefined ? (keepsAll ? [] : [part]) : SchemaFields.lacking(own, theirs, part)
   }
-  return { spec: lost("spec"), status: lost("status") }
+  const { spec, status } = resource.definition.fields()
+  return { spec: lost("spec", spec), status: lost("status", status) }
 }
 
 /** The lost fields in one line. */

@@ -30,6 +30,7 @@ import { type DesiredMeta, type KubernetesObject, keyOf, keyString } from "./Kub
 import * as ReadyColumns from "./ReadyColumns.ts"
 import * as Resource from "./Resource.ts"
 import * as SchemaCompiler from "./SchemaCompiler.ts"
+import * as SchemaFields from "./SchemaFields.ts"
 import * as Shorten from "./Shorten.ts"
 import { finished, type StructuralSchema } from "./StructuralSchema.ts"
 import * as Text from "./Text.ts"
@@ -129,6 +130,12 @@ export interface Definition {
    * @throws InvalidDefinition if a CRD cannot express it: see {@link check}
    */
   readonly schema: StructuralSchema
+  /**
+   * The fields of the spec and of the status, which a start compares with those that the API server serves.
+   *
+   * @internal
+   */
+  readonly fields: () => { readonly spec: SchemaFields.Fields; readonly status?: SchemaFields.Fields }
   readonly hasStatus: boolean
   /**
    * The columns, each with its type.
@@ -245,6 +252,10 @@ const define = <Spec, SpecEncoded, Status, StatusEncoded>(
     get schema() {
       return compile().schema
     },
+    fields: () => ({
+      spec: SchemaFields.of(options.spec),
+      ...(options.status !== undefined && { status: SchemaFields.of(options.status) })
+    }),
     hasStatus: options.status !== undefined,
     get columns() {
       return compile().columns
