@@ -89,7 +89,7 @@ describe("A reconcile", () => {
               Result.done
             )
         })
-        expect(attempts.map(({ outcome }) => outcome._tag)).toEqual(["Done"])
+        expect(attempts.map(({ outcome }) => outcome._tag)).toEqual(["RequeueAfter"])
         expect(runs).toBe(0)
         expect(server.writes()).toEqual([])
       })

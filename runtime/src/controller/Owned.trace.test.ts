@@ -85,7 +85,7 @@ describe("The trace annotation of a child", () => {
         expect(traceOf(server)).toBe(first)
         expect(attempts.flatMap(({ corrections }) => corrections)).toEqual([
           { kind: "ConfigMap", key: "default/a", reason: "created", fields: [] },
-          { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"] }
+          { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"], manager: "somebody" }
         ])
       }).pipe(settings("link"))
     )
@@ -188,9 +188,9 @@ describe("The trace annotation of a child", () => {
         expect(writes(server)).toHaveLength(2)
         expect(attempts.flatMap(({ corrections }) => corrections)).toEqual([
           { kind: "ConfigMap", key: "default/a", reason: "created", fields: [] },
-          { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"] }
+          { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"], manager: "somebody" }
         ])
-        expect(notes(server)).toEqual(["Created ConfigMap a", "Updated ConfigMap a (data.size)"])
+        expect(notes(server)).toEqual(["Created ConfigMap a", "Updated ConfigMap a (data.size), which somebody had changed"])
         // With an annotation of another manager, the first write restores all own annotations, and keeps the trace.
         server.change(ConfigMap, "a", { data: { size: "7" }, metadata: { annotations: { theirs: "1" } } })
         yield* settle
