@@ -16,7 +16,7 @@
  * `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` changes that.
  *
  * `eventually`, `stays` and `TestClock.adjust` move the time, and run everything that is due until then. A failed test shows the last
- * attempts of the controllers and the last warnings of the log, and a failed `eventually` or `stays` the last value. The output contains
+ * attempts of the controllers and the last warnings of the log. A failed `eventually` or `stays` shows the last value. The output contains
  * each warning of the API server once.
  */
 // With an older major version of Effect, Bun does not find this module, and prints its name as the error.

@@ -232,8 +232,7 @@ const follow = one("list", "watch")
  *
  * - the reconciled kind: `list` and `watch`; `patch` if the controller adds or removes finalizers; `get` if the controller has
  *   children, because the runtime reads the owner from the API server before it adopts a child; `update` of `finalizers` if it has
- *   children, because an owner reference of a child blocks the deletion of the owner, which the admission plugin
- *   OwnerReferencesPermissionEnforcement checks; `patch` of `status` for a custom kind with a status, and `get` to find the manager that
+ *   children, for the admission plugin OwnerReferencesPermissionEnforcement, because a child blocks the deletion of its owner; `patch` of `status` for a custom kind with a status, and `get` to find the manager that
  *   keeps changing it
  * - an owned kind: `list`, `watch`, `create` and `patch` for `Owned.apply`, and `get` for a child that exists but is not cached yet;
  *   `delete` if the declaration has `removes`. With `metadataOnly` only `list` and `watch`, and with `removes` also `get` and `delete`

@@ -52,7 +52,7 @@ export interface Controller<out R = never> {
   readonly select: Selection.Selection | undefined
   /** Whether it is about an object in its wire form, by its content; absent for all objects of `select`. May throw. */
   readonly selects: ((object: KubernetesObject) => boolean) | undefined
-  /** What it does about objects that leave `select` with its finalizer; absent if none can. */
+  /** The clean-up of objects that leave `select` with its finalizer; absent if none can. */
   readonly departures: Departures.Departures<R, R | Provided> | undefined
   /** The changes of its own kind that trigger a reconcile; absent for all changes. */
   readonly predicate: Predicate | undefined

@@ -1,6 +1,6 @@
 /**
  * Objects that leave the selection of a controller while they carry its finalizer. To the watch such an object is deleted, but it lives,
- * and nobody else would remove the entry. So the controller reads it once from the API server, and cleans it up.
+ * and no other program would remove the entry. So the controller reads it once from the API server, and cleans it up.
  *
  * An object may leave while no controller runs. A term therefore begins with a list of the metadata of all objects of the kind. Only a
  * controller with a finalizer and a selection by labels or fields sends it.
@@ -38,7 +38,7 @@ interface Declared {
   readonly finalizers: ReadonlyArray<string>
 }
 
-/** What a controller does about objects that leave its selection. */
+/** The clean-up of objects that leave the selection of a controller. */
 export interface Departures<out F, out R> {
   /**
    * The objects in these namespaces that carry the finalizer and may have left the selection, by key and without content; no namespace
@@ -68,7 +68,7 @@ const isSelected = (
   )
 }
 
-/** What a controller does, where `release` cleans up a live object. */
+/** The clean-up of a controller, where `release` cleans up a live object. */
 export const make = <R>(
   declared: Declared,
   release: (live: KubernetesObject) => Effect.Effect<Result.Result, unknown, R>

@@ -38,8 +38,8 @@ export interface Finalizer<A, E, R> {
    */
   readonly cleanupInvalid?: ((object: KubernetesObject) => Effect.Effect<Nothing | Result.Result, E, R>) | undefined
   /**
-   * What happens to an object with the entry that the controller no longer selects (`select`, `when`). `CleanUp` (default): `cleanup` runs
-   * as for a deletion, and then the entry is removed. `Retain`: the entry is removed, and what `cleanup` would remove stays.
+   * The treatment of an object with the entry that the controller no longer selects (`select`, `when`). With `CleanUp` (default), `cleanup`
+   * runs as for a deletion, and then the runtime removes the entry. With `Retain` it only removes the entry.
    */
   readonly whenUnselected?: "CleanUp" | "Retain" | undefined
 }

@@ -190,7 +190,10 @@ describe("The trace annotation of a child", () => {
           { kind: "ConfigMap", key: "default/a", reason: "created", fields: [] },
           { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"], manager: "somebody" }
         ])
-        expect(notes(server)).toEqual(["Created ConfigMap a", "Updated ConfigMap a (data.size), which somebody had changed"])
+        expect(notes(server)).toEqual([
+          "Created ConfigMap a",
+          "Updated ConfigMap a (data.size), which somebody had changed"
+        ])
         // With an annotation of another manager, the first write restores all own annotations, and keeps the trace.
         server.change(ConfigMap, "a", { data: { size: "7" }, metadata: { annotations: { theirs: "1" } } })
         yield* settle

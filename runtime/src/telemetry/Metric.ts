@@ -4,10 +4,10 @@
  * dashboards and alerts work; ours begin with `homeostat_`. Metrics of a client-side rate limiter, of DNS lookups and of Go's runtime are
  * missing.
  */
-import { counter, gauge, histogram } from "./MetricDefinition.ts"
+import { type Counter, counter, type Gauge, gauge, type Histogram, histogram } from "./MetricDefinition.ts"
 
-export type { Counter, Gauge, Histogram, Labels, Metric } from "./MetricDefinition.ts"
-export { counter, gauge, histogram } from "./MetricDefinition.ts"
+export type { Labels, Metric } from "./MetricDefinition.ts"
+export { type Counter, counter, type Gauge, gauge, type Histogram, histogram }
 
 /** From 10 ns to 1000 s, each ten times the last. */
 export const decades: ReadonlyArray<number> = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000]

@@ -195,11 +195,11 @@ describe("An invalid command line causes exit code 2 and one line with the error
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
     [
       ["help", "start"],
-      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, replay, version, mover)`
+      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, writes, replay, version, mover)`
     ],
     [
       ["start"],
-      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, replay, version, mover)`
+      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, writes, replay, version, mover)`
     ],
     [["run", "--bogus"], "unknown flag: --bogus (see homeostat run --help)"],
     [

@@ -11,7 +11,7 @@ Explore.test("an object that enters and leaves a selection survives crashes", Se
 
 const { manager, steps } = Selection.story
 
-/** What each step leaves: whether the object has the finalizer, and whether its Secret exists. */
+/** After each step, whether the object has the finalizer, and whether its Secret exists. */
 const states: ReadonlyArray<readonly [step: string, isMarked: boolean, isCopied: boolean]> = [
   ["create", true, true],
   ["annotation removed", false, false],

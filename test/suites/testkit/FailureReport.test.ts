@@ -4,7 +4,11 @@ import { join } from "node:path"
 
 test("A failed expect shows the last attempts and warnings", async () => {
   const fixture = join(import.meta.dir, "Failing.fixture.ts")
-  const failing = Bun.spawn([process.execPath, "test", fixture], { stdout: "pipe", stderr: "pipe" })
+  const failing = Bun.spawn([process.execPath, "test", fixture], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe"
+  })
   const [output, errors] = await Promise.all([new Response(failing.stdout).text(), new Response(failing.stderr).text()])
   expect(await failing.exited).toBe(1)
   const lines = (output + errors).split("\n").map((line) => line.trim())
