@@ -219,6 +219,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       const again = { ...task, intent: Intent.as(intent, made.child) }
       return yield* make({ ...again, ...look(again, resource, memory, made.child), news: made.news })
     }
+    const managerOf = cached && memory.foreignWriters.of(cached)
     const answer: Answer<A> =
       cached !== undefined && drifted
         ? yield* correct(kind, intent, sent, cached, options, tracing)
@@ -251,7 +252,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const reason = cached === undefined ? "created" : isSame ? "drift" : "intent"
     if (span !== undefined) describe(span, isWritten ? reason : undefined, fields)
     if (!isWritten) return yield* TooLarge.checked(kind, current)
-    const manager = reason === "drift" && cached !== undefined ? memory.foreignWriters.of(cached, fields) : undefined
+    const manager = reason === "drift" ? managerOf?.(fields) : undefined
     corrected({ kind: kind.kind, key: keyString(key), reason, fields, ...(manager !== undefined && { manager }) })
     const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !serverChanges.unmet.has(field))
     const hash = Intent.hashOf(intent) ?? ""

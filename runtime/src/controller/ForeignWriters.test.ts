@@ -22,7 +22,7 @@ const ours = "widgets"
 const named = (field: string, ...events: ReadonlyArray<ReadonlyArray<ManagedFieldsEntry>>): string | undefined => {
   const writers = ForeignWriters.make()
   for (const entries of events) writers.take(child(), entries, ours)
-  return writers.of(child(), [field])
+  return writers.of(child())([field])
 }
 
 describe("The manager that changed a field of a child", () => {
@@ -73,6 +73,6 @@ describe("The manager that changed a field of a child", () => {
     const writers = ForeignWriters.make()
     for (let at = 0; at < 1000; at++) writers.take(child(`u${at}`), [entry("a", replicas)], ours)
     expect(writers.size()).toBeLessThanOrEqual(ForeignWriters.most)
-    expect(writers.of(child("u999"), ["spec.replicas"])).toBe("a")
+    expect(writers.of(child("u999"))(["spec.replicas"])).toBe("a")
   })
 })

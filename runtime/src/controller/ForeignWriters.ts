@@ -22,8 +22,11 @@ export const mostBytes = 16 * 1024
 export interface ForeignWriters {
   /** Takes the managers of a child from an event. `ours` is that of the controller. */
   readonly take: (child: KubernetesObject, entries: ReadonlyArray<ManagedFieldsEntry>, ours: string) => void
-  /** The manager that owns one of these fields of a child; undefined if none of the known managers does. */
-  readonly of: (child: KubernetesObject, fields: ReadonlyArray<string>) => string | undefined
+  /**
+   * The manager that owns one of some fields of a child, as known now; undefined if none of the known managers does. The event of a
+   * correction makes the manager unknown, and may arrive before the answer to the correction.
+   */
+  readonly of: (child: KubernetesObject) => (fields: ReadonlyArray<string>) => string | undefined
   /** The number of children. */
   readonly size: () => number
 }
@@ -41,13 +44,15 @@ export const make = (): ForeignWriters => {
       if (foreign.length === 0 || Budget.exceeds(foreign, mostBytes)) known.delete(uid)
       else Bounded.put(known, uid, foreign, most)
     },
-    of: (child, fields) => {
+    of: (child) => {
       const entries = known.get(child.metadata.uid)
-      if (entries === undefined) return undefined
-      const wire = Drift.json(child)
-      const owners = fields.flatMap((field) => FieldOwner.owners(entries, field, wire))
-      const manager = FieldOwner.lastWriter(owners)?.manager
-      return manager === undefined ? undefined : Text.clip(manager, Text.longestName)
+      if (entries === undefined) return () => undefined
+      return (fields) => {
+        const wire = Drift.json(child)
+        const owners = fields.flatMap((field) => FieldOwner.owners(entries, field, wire))
+        const manager = FieldOwner.lastWriter(owners)?.manager
+        return manager === undefined ? undefined : Text.clip(manager, Text.longestName)
+      }
     },
     size: () => known.size
   }
