@@ -11,6 +11,9 @@ import { reading } from "../telemetry/Reading.fixture.ts"
 import * as Budget from "./Budget.ts"
 import * as Cache from "./Cache.ts"
 import { settle, WebApp, withServer } from "./Server.fixture.ts"
+import * as Shares from "./Shares.ts"
+import * as Size from "./Size.ts"
+import * as Store from "./Store.ts"
 import * as Transform from "./Transform.ts"
 
 /** Labels of so many characters. The keys differ, so that the engine keeps each. */
@@ -106,6 +109,31 @@ describe("A cache", () => {
         expect(lines).toHaveLength(10)
       })
     )().pipe(Effect.provide(capture(lines)))
+  })
+
+  test.each([[undefined], [10], [100_000]])("counts an object once, with %p characters of its page", (length) => {
+    const shares = Shares.make(2 ** 30)
+    const budget = Budget.make(WebApp, undefined, { shares, table: () => table, exchange: () => {} })
+    const table = Store.make([], budget.replaced)
+    const object: KubernetesObject & { readonly spec: object } = {
+      apiVersion: "apps.example.com/v1",
+      kind: "WebApp",
+      metadata: {
+        name: "a",
+        namespace: "default",
+        uid: "u",
+        resourceVersion: "1",
+        creationTimestamp: "",
+        labels: { a: "b" }
+      },
+      spec: { image: "x".repeat(3000), ports: [1, 2] }
+    }
+    for (const each of [object, { ...object, metadata: { ...object.metadata, resourceVersion: "2" } }]) {
+      table.set("default/a", budget.keep(each, each, length))
+      expect(shares.total()).toBe(512 + Size.sizeOf(each))
+    }
+    table.delete("default/a")
+    expect(shares.total()).toBe(0)
   })
 
   test("keeps the metadata of a large object if it is small, with its owner", () => {

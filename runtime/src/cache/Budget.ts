@@ -52,8 +52,13 @@ export interface Stored {
   readonly exchange: (objects: ReadonlyArray<KubernetesObject>) => void
 }
 
-const joined = ({ projection }: Resource.Any, { exchange, shares, table }: Stored): Share =>
+const joined = (
+  { projection }: Resource.Any,
+  { exchange, shares, table }: Stored,
+  sizeOf: (object: KubernetesObject) => number
+): Share =>
   shares.join({
+    sizeOf,
     keys: (namespace) => table().keys(namespace),
     shorten:
       projection === "metadata"
@@ -69,7 +74,16 @@ const joined = ({ projection }: Resource.Any, { exchange, shares, table }: Store
 
 /** The budget of an informer. */
 export const make = (resource: Resource.Any, most: number = Size.mostBytes, stored?: Stored): Budget => {
-  const share = stored && joined(resource, stored)
+  /** The sizes of objects on their way to the store, so that it does not count them again. */
+  const counted = new WeakMap<KubernetesObject, number>()
+  const share =
+    stored &&
+    joined(resource, stored, (object) => {
+      const size = counted.get(object)
+      if (size === undefined) return Size.sizeOf(object)
+      counted.delete(object)
+      return size
+    })
   const stubs = new WeakSet<KubernetesObject>()
   const larger = new Set<string>()
   const named = new Map<string, true>()
@@ -88,7 +102,12 @@ export const make = (resource: Resource.Any, most: number = Size.mostBytes, stor
       if (length !== undefined && length * bytesPerCharacter <= most) return share?.keep(kept) ?? kept
       // Once, because the engine lists all keys of an object before the first one.
       const withMetadata = Size.left(kept.metadata, most)
-      if (withMetadata >= 0 && Size.left(kept, withMetadata, "metadata") >= 0) return share?.keep(kept) ?? kept
+      const rest = withMetadata < 0 ? withMetadata : Size.left(kept, withMetadata, "metadata")
+      if (rest >= 0) {
+        if (share === undefined) return kept
+        counted.set(kept, most - rest + Size.ofField("metadata"))
+        return share.keep(kept)
+      }
       const existence = Transform.existence(object)
       const partial = most - withMetadata > mostMetadata ? existence : { ...existence, metadata: kept.metadata }
       const key = keyString(object.metadata)

@@ -12,6 +12,7 @@ import { reading } from "../telemetry/Reading.fixture.ts"
 import * as Cache from "./Cache.ts"
 import { type Server, settle, WebApp, withServer } from "./Server.fixture.ts"
 import * as Shares from "./Shares.ts"
+import * as Size from "./Size.ts"
 import * as Store from "./Store.ts"
 import * as Transform from "./Transform.ts"
 
@@ -176,6 +177,7 @@ describe("In any order of changes", () => {
     const shares = Shares.make(limit)
     const stores = Array.from({ length: 3 }, () => {
       const share = shares.join({
+        sizeOf: Size.sizeOf,
         keys: (namespace) => Array.from(table.keys(namespace)),
         shorten: (keys) => {
           for (const key of keys) {

@@ -23,6 +23,8 @@ const recovered = 0.9
 
 /** The cache of one kind. */
 export interface Member {
+  /** The approximate bytes of an object that is about to be stored: see `Size.sizeOf`. */
+  readonly sizeOf: (object: KubernetesObject) => number
   /** The keys of the stored objects of a namespace. */
   readonly keys: (namespace: string) => Iterable<string>
   /** Replaces stored objects by name and version. Absent if a reader cannot distinguish name and version from the whole object. */
@@ -184,7 +186,7 @@ export const make = (limit: number): Shares => {
           // The watch delivers the object that an own write has stored.
           const isKnown =
             !isCrowded && previous !== undefined && isSameVersion(previous, object) && previous.kind === object.kind
-          const bytes = isKnown ? before : bytesOf(object)
+          const bytes = isKnown ? before : entryBytes + member.sizeOf(object)
           if (bytes > smallBytes && !isCrowded) sizes.set(key, bytes)
           else sizes.delete(key)
           if (bytes !== before) add(namespace, bytes - before)

@@ -35,6 +35,9 @@ export const left = (value: unknown, bytes: number, except?: string): number => 
  */
 export const exceeds = (value: unknown, bytes: number): boolean => left(value, bytes) < 0
 
+/** The bytes of a field besides its value. */
+export const ofField = (name: string): number => name.length + fieldBytes
+
 /** More than any object. */
 const endless = 2 ** 40
 
