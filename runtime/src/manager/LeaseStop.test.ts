@@ -19,6 +19,7 @@ import * as EventRecorder from "../events/EventRecorder.ts"
 import { ConfigMap, Event, Lease, TokenReview } from "../resource/BuiltIn.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
+import * as HealthFixture from "./Health.fixture.ts"
 import * as Health from "./Health.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 import * as LeaseStop from "./LeaseStop.ts"
@@ -46,13 +47,7 @@ const start = (
     const logs: Array<string> = []
     const attempts: Array<Attempt.Attempt> = []
     const metrics = Metrics.make()
-    const checks = new Map<string, Health.Check>()
-    const health: Health.Checks = {
-      liveness: () => Effect.void,
-      readiness: (name, check) => Effect.sync(() => void checks.set(name, check)),
-      started: Effect.void,
-      shutDown: Effect.void
-    }
+    const { checks, health } = HealthFixture.readiness()
     const controller = Controller.make("widgets", {
       for: Widget,
       owns: [ConfigMap],

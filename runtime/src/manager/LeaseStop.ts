@@ -34,11 +34,7 @@ const parse = (text: string): number | undefined => {
 }
 
 const reasonOf = (lease: Lease | undefined): string =>
-  Text.printable(
-    Text.clip(lease?.metadata.annotations?.[reasonAnnotation] ?? "", longestReason)
-      .replaceAll(/\s+/g, " ")
-      .trim()
-  )
+  Text.line(lease?.metadata.annotations?.[reasonAnnotation] ?? "", longestReason)
 
 /** The stop that the annotations of a Lease say, for an observer that sees them first now; undefined if there is none. */
 export const of = (lease: Lease, now: number): WriteSwitch.Stop | undefined => {

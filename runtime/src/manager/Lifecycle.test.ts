@@ -16,6 +16,7 @@ import * as Result from "../controller/Result.ts"
 import { capture, counted, ended, settle, Widget, widget } from "../controller/World.fixture.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { ConfigMap, Event, Lease } from "../resource/BuiltIn.ts"
+import * as HealthFixture from "./Health.fixture.ts"
 import * as Health from "./Health.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 import * as Manager from "./Manager.ts"
@@ -294,13 +295,7 @@ describe("A forbidden kind", () => {
       server.put(Widget, widget("a"))
       const forbidden = server.faults.on({ verb: ["list", "watch"], kind: ConfigMap }, Faults.answer(403))
       const [stuck, fine] = [done(), done()]
-      const checks = new Map<string, Health.Check>()
-      const health: Health.Checks = {
-        liveness: () => Effect.void,
-        readiness: (name, check) => Effect.sync(() => void checks.set(name, check)),
-        started: Effect.void,
-        shutDown: Effect.void
-      }
+      const { checks, health } = HealthFixture.readiness()
       yield* Effect.gen(function* () {
         const services = yield* Layer.build(Layer.provide(Manager.layer({ instance: "pod-1" }), server.transport))
         const controllers = [

@@ -17,6 +17,7 @@ import * as CustomResource from "../resource/CustomResource.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
+import * as HealthFixture from "./Health.fixture.ts"
 import * as Health from "./Health.ts"
 import * as Manager from "./Manager.ts"
 import * as ServedSchema from "./ServedSchema.ts"
@@ -94,13 +95,7 @@ const start = (server: Cluster.Cluster) =>
     const scope = yield* Scope.make()
     const logs: Array<string> = []
     const metrics = Metrics.make()
-    const checks = new Map<string, Health.Check>()
-    const health: Health.Checks = {
-      liveness: () => Effect.void,
-      readiness: (name, check) => Effect.sync(() => void checks.set(name, check)),
-      started: Effect.void,
-      shutDown: Effect.void
-    }
+    const { checks, health } = HealthFixture.readiness()
     const [gizmos, maps] = [{ runs: 0 }, { runs: 0 }]
     const controllers = [
       Controller.make("gizmos", {

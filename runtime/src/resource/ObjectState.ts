@@ -35,15 +35,6 @@ export const lasting = "The reconcile fails: "
 /** The reasons of Ready of an object that a user has stopped. */
 const paused: ReadonlyArray<unknown> = ["Paused", "Suspended"]
 
-/** The fields of a condition in use. A status may have any content. */
-interface Condition {
-  readonly type?: unknown
-  readonly status?: unknown
-  readonly reason?: unknown
-  readonly message?: unknown
-  readonly observedGeneration?: unknown
-}
-
 const isRecord = (value: unknown): value is { readonly [field: string]: unknown } =>
   typeof value === "object" && value !== null
 
@@ -69,13 +60,13 @@ export const of = (kind: Resource.Any, object: KubernetesObject): State => {
   if (!isRecord(status)) return "Ready"
   const { conditions, observedGeneration } = status
   let isOutdated = isOlder(observedGeneration, generation)
-  let ready: Condition | undefined
+  let ready: Readiness.Stated | undefined
   let isReconciling = false
   let isStalled = false
   if (Array.isArray(conditions)) {
     for (const each of conditions as ReadonlyArray<unknown>) {
       if (!isRecord(each)) continue
-      const condition: Condition = each
+      const condition: Readiness.Stated = each
       const { type } = condition
       if (type === "Paused" && condition.status === "True") return "Paused"
       if (type === "Ready") ready = condition

@@ -16,10 +16,4 @@ export const isPaused = ({ metadata }: KubernetesObject): boolean => {
 
 /** Why an object is paused, as one printable line of at most 256 characters; undefined if it is not paused. */
 export const reasonOf = (object: KubernetesObject): string | undefined =>
-  isPaused(object)
-    ? Text.printable(
-        Text.clip(object.metadata.annotations?.[annotation] ?? "", longest)
-          .replaceAll(/\s+/g, " ")
-          .trim()
-      )
-    : undefined
+  isPaused(object) ? Text.line(object.metadata.annotations?.[annotation] ?? "", longest) : undefined

@@ -46,8 +46,12 @@ const current = (message: string): Readiness => ({ state: "Current", message })
 const inProgress = (message: string): Readiness => ({ state: "InProgress", message })
 const failed = (message: string): Readiness => ({ state: "Failed", message })
 
-/** The part of a condition that the rules read. */
-interface Condition {
+/**
+ * The part of a condition that the rules read. A status may have any content.
+ *
+ * @internal
+ */
+export interface Stated {
   readonly type?: unknown
   readonly status?: unknown
   readonly reason?: unknown
@@ -58,17 +62,17 @@ interface Condition {
 const statusOf = (object: object): { readonly conditions?: unknown; readonly observedGeneration?: unknown } =>
   "status" in object && typeof object.status === "object" && object.status !== null ? object.status : {}
 
-const isCondition = (entry: unknown): entry is Condition => typeof entry === "object" && entry !== null
+const isCondition = (entry: unknown): entry is Stated => typeof entry === "object" && entry !== null
 
-const conditionOf = (object: object, type: string): Condition | undefined => {
+const conditionOf = (object: object, type: string): Stated | undefined => {
   const { conditions } = statusOf(object)
   const entries: ReadonlyArray<unknown> = Array.isArray(conditions) ? conditions : []
   return entries.filter(isCondition).find((entry) => entry.type === type)
 }
 
-const isTrue = (condition: Condition | undefined): boolean => condition?.status === "True"
+const isTrue = (condition: Stated | undefined): boolean => condition?.status === "True"
 
-const wordsOf = ({ message, reason, status, type }: Condition): string =>
+const wordsOf = ({ message, reason, status, type }: Stated): string =>
   typeof message === "string" && message !== "" ? message : String(reason ?? `${type} is ${status}`)
 
 /** The conditions of kstatus. */

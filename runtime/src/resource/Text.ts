@@ -14,6 +14,9 @@ const controls = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu
 export const printable = (text: string): string =>
   text.replaceAll(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
+/** At most `most` characters of a text, as one printable line. */
+export const line = (text: string, most: number): string => printable(clip(text, most).replaceAll(/\s+/g, " ").trim())
+
 /** The memory of a text in bytes: one per character, or two if one of them needs that. */
 export const bytes = (text: string | undefined): number =>
   text === undefined ? 0 : text.length * (/[^\p{ASCII}\u0080-\u00ff]/u.test(text) ? 2 : 1)

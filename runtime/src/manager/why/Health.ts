@@ -15,7 +15,7 @@ export const header = "homeostat-health"
 export const codeOf = (value: string | null): number =>
   value === "unhealthy" || value === "unknown" ? exitCodes[value] : 0
 
-/** The verdicts that leave the state of the object open. */
+/** The verdicts that leave the state of the object open, and its next run too. */
 const unknown: ReadonlyArray<Verdict> = [
   "absent",
   "denied",
@@ -34,13 +34,18 @@ const unhealthy: ReadonlyArray<Verdict> = [
   "backoff",
   "failed-permanently",
   "given-up",
+  "crd-narrowed",
+  "writes-stopped",
   "deletion-blocked",
   "deleting"
 ]
 
+/** Whether this process cannot say anything about the object. */
+export const isOpen = (verdict: Verdict): boolean => unknown.includes(verdict)
+
 /** The health of an object with this verdict. */
 export const of = (verdict: Verdict, state: State): Health => {
-  if (unknown.includes(verdict)) return "unknown"
+  if (isOpen(verdict)) return "unknown"
   if (unhealthy.includes(verdict)) return "unhealthy"
   return state === "Ready" ? "healthy" : state === "Unknown" ? "unknown" : "unhealthy"
 }

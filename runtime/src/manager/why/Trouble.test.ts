@@ -164,6 +164,10 @@ describe("The health of an object", () => {
     expect(Health.of("queued", "Progressing")).toBe("unhealthy")
   })
 
+  test.each(["crd-narrowed", "writes-stopped"] as const)("is bad while nothing reconciles it: %s", (verdict) => {
+    expect(Health.of(verdict, "Ready")).toBe("unhealthy")
+  })
+
   test("of several controllers is the worst", () => {
     expect(Health.worst([])).toBe("unknown")
     expect(Health.worst(["healthy", "healthy"])).toBe("healthy")

@@ -122,21 +122,9 @@ const wokenOf =
     }
   }
 
-/** Answers without a next run, until something changes. */
-const without: ReadonlyArray<Verdict> = [
-  "absent",
-  "denied",
-  "deleted",
-  "out-of-scope",
-  "standby",
-  "cache-not-synced",
-  "not-seen-yet",
-  "unreachable"
-]
-
 const nextOf = (facts: Facts, verdict: Verdict): Explanation["next"] => {
   const { entry, queue } = facts
-  if (queue === undefined || without.includes(verdict)) return undefined
+  if (queue === undefined || Health.isOpen(verdict)) return undefined
   const stop = facts.election?.stop
   if (stop !== undefined) return { at: iso(stop.until), why: "when the stop of all writes ends" }
   const { position } = queue
