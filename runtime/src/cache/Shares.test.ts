@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
 import * as FastCheck from "fast-check"
 import { capture } from "../controller/World.fixture.ts"
-import { keyString } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as Cache from "./Cache.ts"
@@ -191,6 +191,23 @@ describe("In any order of changes", () => {
     })
     return { shares, stores }
   }
+
+  test("objects without a namespace stay, and the namespace that takes most makes room for them", () => {
+    const { shares, stores } = world()
+    const { table } = stores[0] ?? expect.unreachable()
+    const keep = (namespace: string | undefined, name: string, characters: number): void => {
+      const metadata = { ...(namespace !== undefined && { namespace }), name, uid: name, resourceVersion: "1" }
+      const object = { apiVersion: "v1", kind: "K", metadata: { ...metadata, creationTimestamp: "" } }
+      table.set(keyString(metadata), { ...object, spec: "x".repeat(characters) } as KubernetesObject)
+      shares.shed()
+    }
+    for (let at = 0; at < 10; at++) keep("tenant", `t${at}`, 10 * kib)
+    for (let at = 0; at < 35; at++) keep(undefined, `c${at}`, 10 * kib)
+    const short = table.list().filter((object) => Transform.crowdedBytes(object) !== undefined)
+    expect(short.length).toBeGreaterThan(0)
+    expect(short.filter(({ metadata }) => metadata.namespace === undefined)).toEqual([])
+    expect(shares.total()).toBeLessThanOrEqual(limit)
+  })
 
   const change = FastCheck.record({
     part: FastCheck.nat(2),

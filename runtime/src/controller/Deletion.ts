@@ -78,12 +78,10 @@ export const shown = (
     const children = yield* waitingChildren(object)
     const behind = children.length === 0 ? "" : `, behind ${listed(children)}`
     const message = Text.printable(`Its deletion waits for ${listed(left)}${behind}`)
-    const before = Status.conditions(current)
     const { generation = 0 } = object.metadata
     const draft = Condition.false(Condition.Ready, { reason, message, observedGeneration: generation })
-    const conditions = Condition.set(before, draft, Time.seconds(now))
-    if (conditions !== before)
-      yield* Shown.where("the deletion", Status.set(object, { ...Status.statusOf(current), conditions }))
+    const conditions = Condition.set(Status.conditions(current), draft, Time.seconds(now))
+    yield* Shown.where("the deletion", Status.set(object, { ...Status.statusOf(current), conditions }))
     return result
   })
 }

@@ -69,6 +69,14 @@ describe("The manager that changed a field of a child", () => {
     test(title, () => expect(named(field, ...events)).toBe(manager))
   }
 
+  test("is known after the event of the correction, which may come before its answer", () => {
+    const writers = ForeignWriters.make()
+    writers.take(child(), [entry("a", replicas)], ours)
+    const before = writers.of(child())
+    writers.take(child(), [entry(ours, replicas)], ours)
+    expect([before(["spec.replicas"]), writers.of(child())(["spec.replicas"])]).toEqual(["a", undefined])
+  })
+
   test("is known for a bounded number of children", () => {
     const writers = ForeignWriters.make()
     for (let at = 0; at < 1000; at++) writers.take(child(`u${at}`), [entry("a", replicas)], ours)

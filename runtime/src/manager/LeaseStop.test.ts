@@ -158,6 +158,22 @@ describe("A stop of all writes", () => {
     })
   )
 
+  effect("ends after a day, whatever its annotation says", () =>
+    Effect.gen(function* () {
+      const server = yield* Cluster.make([Widget])
+      server.put(Widget, widget("a"))
+      const manager = yield* start(server, "one")
+      annotate(server, "9999-01-01T00:00:00Z")
+      yield* TestClock.adjust("3 seconds")
+      server.change(Widget, "a", { spec: { size: 2 } })
+      yield* TestClock.adjust("23 hours")
+      expect(sizes(server)).toEqual(["1"])
+      yield* TestClock.adjust("1 hour")
+      expect(sizes(server)).toEqual(["2"])
+      yield* manager.end
+    })
+  )
+
   effect("ends when its annotation goes, and a reconcile that it has interrupted runs again", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make([Widget])

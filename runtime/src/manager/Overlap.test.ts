@@ -85,13 +85,15 @@ describe("A leader", () => {
           'homeostat_overlapping_managers{name="homeostat"}': 1,
           'homeostat_overlapping_managers{name="other"}': 1
         })
+        yield* TestClock.adjust("10 minutes")
+        expect(logs.filter((each) => each === `ERROR ${line}`)).toHaveLength(1)
         yield* two.stop
         yield* TestClock.adjust("10 minutes")
         expect(one.state().overlap).toBeUndefined()
         expect(logs.at(-1)).toBe("INFO No other manager shares objects with this one any longer")
         yield* one.stop
         yield* TestClock.adjust("10 seconds")
-        expect(server.requests.filter(({ verb }) => verb === "list").length).toBeLessThan(8)
+        expect(server.requests.filter(({ verb }) => verb === "list").length).toBeLessThan(10)
       }).pipe(Effect.provide(capture(logs)), Effect.provideService(Metrics.Metrics, Metrics.make()))
     })
   )

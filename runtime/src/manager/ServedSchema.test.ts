@@ -187,11 +187,16 @@ describe("A manager", () => {
   effect("that starts with an older CRD reconciles nothing before the right one is there", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make([Gizmo])
+      server.put(Gizmo, { metadata: { name: "a" }, spec: { size: "1" } })
       apply(server, Older)
-      server.put(ConfigMap, { metadata: { name: "x" } })
+      server.faults.on({ path: "/openapi/v3/apis/example.com/v1" }, Faults.delayed("3 seconds"))
       const manager = yield* start(server)
-      server.change(CustomResourceDefinition, Resource.nameOf(Gizmo), { spec: { versions: versionsOf(Older) } })
+      expect([manager.check(), manager.gizmos.runs]).toEqual([{ note: "the schema is unknown: it is not read yet" }, 0])
+      yield* TestClock.adjust("3 seconds")
       expect([manager.check(), manager.gizmos.runs]).toEqual([problem, 0])
+      apply(server, Gizmo)
+      yield* TestClock.adjust("10 minutes")
+      expect([manager.check(), manager.gizmos.runs]).toEqual([undefined, 1])
       yield* manager.end
     })
   )

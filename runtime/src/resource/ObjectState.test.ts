@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Deployment } from "./BuiltIn.ts"
 import type { KubernetesObject } from "./KubernetesObject.ts"
 import * as ObjectState from "./ObjectState.ts"
+import { annotation } from "./PauseAnnotation.ts"
 import * as Resource from "./Resource.ts"
 
 const Widget = Resource.make({ group: "example.com", version: "v1", kind: "Widget", plural: "widgets" })
@@ -51,6 +52,8 @@ describe("The state of an object", () => {
       "Progressing"
     ],
     ["with a pause", object({ observedGeneration: 1, conditions: [condition("Paused", "True")] }), "Paused"],
+    ["that its annotation pauses", object({}, { annotations: { [annotation]: "" } }), "Paused"],
+    ["that its annotation does not pause", object({}, { annotations: { [annotation]: "false" } }), "Ready"],
     ["whose pause is over", withConditions(condition("Paused", "False"), condition("Ready", "True")), "Ready"],
     ["that is suspended", withConditions(condition("Ready", "True", "Suspended")), "Paused"],
     ["that is paused", withConditions(condition("Ready", "False", "Paused")), "Paused"],
@@ -65,6 +68,10 @@ describe("The state of an object", () => {
   for (const [title, wire, state] of table) {
     test(`${title} is ${state}`, () => expect(ObjectState.of(Widget, wire)).toBe(state))
   }
+
+  test("of a built-in kind with the annotation of a pause is Paused", () => {
+    expect(ObjectState.of(Deployment, object({}, { annotations: { [annotation]: "x" } }))).toBe("Paused")
+  })
 
   test("of a built-in kind follows the rules of kstatus", () => {
     expect(ObjectState.of(Deployment, object({ observedGeneration: 2 }))).toBe("Progressing")
