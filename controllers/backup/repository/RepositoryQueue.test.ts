@@ -91,6 +91,20 @@ test("RepositoryQueue.starting holds a slot while the request of a start waits, 
     expect(Array.from(turns.starts("Backup"))).toEqual([])
   }).pipe(Effect.runPromise))
 
+test("RepositoryQueue.starting gives one slot once, although the fibers of decisions take turns", () =>
+  Effect.gen(function* () {
+    const turns = RepositoryQueue.make()
+    const free = Effect.suspend(() => {
+      const busy = Array.from(turns.starts("Backup")).length < 1 ? undefined : "full"
+      return Effect.as(Effect.yieldNow, busy)
+    })
+    const starts = [cart, db].map((key) => turns.starting("Backup", key, free, Effect.as(Effect.sleep(1), "made")))
+    expect(yield* Effect.all(starts, { concurrency: "unbounded" })).toEqual([
+      Result.succeed("made"),
+      Result.fail("full")
+    ])
+  }).pipe(Effect.runPromise))
+
 const all = () => Effect.succeed(true)
 
 test("RepositoryQueue.next returns the first two keys of the repository and the first two that wait for a Job slot", () => {
