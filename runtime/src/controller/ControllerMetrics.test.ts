@@ -8,6 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Store from "../cache/Store.ts"
+import * as Transform from "../cache/Transform.ts"
 import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
@@ -244,6 +245,10 @@ describe("The metrics of a queue contain", () => {
           store.set("default/0", ready("0", "False"))
           store.delete("default/1")
           expect(counts()).toEqual([0, 0, 2, 0, 0, 1])
+          // Too large for the cache, and therefore not reconciled.
+          store.set("default/2", Transform.existence(ready("2", "True")))
+          store.set("default/3", Transform.crowded(ready("3", "True"), 10_000))
+          expect(counts()).toEqual([0, 0, 3, 0, 0, 0])
         })
       )
       expect(counts()).toEqual([0, 0, 0, 0, 0, 0])

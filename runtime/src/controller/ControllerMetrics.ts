@@ -10,6 +10,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Informer } from "../cache/Cache.ts"
+import * as CachedState from "../cache/CachedState.ts"
 import type { Backoffs } from "../queue/Backoff.ts"
 import type { Snapshot, WorkQueue } from "../queue/WorkQueue.ts"
 import * as ObjectState from "../resource/ObjectState.ts"
@@ -201,7 +202,7 @@ export const make = (
             setBackoffs(backoffs.size(), backoffs.worst())
             const counts: { [state in ObjectState.State]?: number } = {}
             for (const object of store.list()) {
-              const state = ObjectState.of(resource, object)
+              const state = CachedState.of(resource, object)
               counts[state] = (counts[state] ?? 0) + 1
             }
             setObjects(counts)

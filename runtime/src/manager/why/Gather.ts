@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Cache from "../../cache/Cache.ts"
 import type { Informer } from "../../cache/Cache.ts"
+import * as CachedState from "../../cache/CachedState.ts"
 import * as LabelSelector from "../../cache/LabelSelector.ts"
 import * as Selection from "../../cache/Selection.ts"
 import * as Client from "../../client/Client.ts"
@@ -19,7 +20,6 @@ import { Reachability } from "../../controller/Reachability.ts"
 import type { Runner } from "../../controller/Runner.ts"
 import * as CpuUse from "../../queue/CpuUse.ts"
 import { type KubernetesObject, keyOf, keyString, type ObjectKey, parseKey } from "../../resource/KubernetesObject.ts"
-import * as ObjectState from "../../resource/ObjectState.ts"
 import * as Resource from "../../resource/Resource.ts"
 import * as Time from "../../resource/Time.ts"
 import { hindrance } from "../CacheReadiness.ts"
@@ -247,7 +247,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
       labelSelector: flagOf(primary?.labelSelector, controller.select?.labels),
       unselected: unselected(controller, key, cached, live),
       cached,
-      state: cached === undefined ? "Unknown" : ObjectState.of(resource, cached),
+      state: cached === undefined ? "Unknown" : CachedState.of(resource, cached),
       loop: cached === undefined ? undefined : runner.lastLoop(cached.metadata.uid),
       live,
       elsewhere: elsewhereOf(primary, key),
