@@ -1,6 +1,6 @@
 /**
- * The state of a cached object. Of an object that is too large, the cache has no status. The runtime does not reconcile it, so it counts as
- * Failed.
+ * The state of a cached object. An object that is too large counts as Failed: the cache does not have its status, and the runtime does not
+ * reconcile it.
  */
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as ObjectState from "../resource/ObjectState.ts"

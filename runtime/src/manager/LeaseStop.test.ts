@@ -158,7 +158,7 @@ describe("A stop of all writes", () => {
     })
   )
 
-  effect("ends after a day, whatever its annotation says", () =>
+  effect("ends after a day if its annotation has a later time", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make([Widget])
       server.put(Widget, widget("a"))
