@@ -33,6 +33,7 @@ const wholeOf = (made: Job, over: Partial<Job["metadata"]> = {}): Job => ({
     suspend: true,
     template: {
       spec: {
+        affinity: MoverJob.onNode("node-1"),
         containers: [
           { name: "sidecar", image: "s" },
           {
@@ -55,6 +56,7 @@ const readings = (job: Job) => ({
     JobProgress.read(job, pods)
   ),
   mover: MoverJob.moverOf(job),
+  node: MoverJob.nodeOf(job),
   use: MoverJob.useOf(job),
   claims: [JobProgress.claims(job), JobProgress.remaining(job), JobProgress.scheduledAt(job)],
   works: MoverSlots.works(job),

@@ -40,12 +40,16 @@ const pick = (from: { readonly [name: string]: string } | undefined, wanted: Rea
   return found
 }
 
-/** The container with its image and the word of its protocol: see `MoverJob.moverOf`. */
+/** The container with its image and the word of its protocol (see `MoverJob.moverOf`), and the node (see `MoverJob.nodeOf`). */
 const templateOf = (job: Job): NonNullable<Job["spec"]>["template"] => {
+  const node = MoverJob.nodeOf(job)
+  const affinity = node !== undefined && { affinity: MoverJob.onNode(node) }
   const made = MoverJob.containerOf(job)
-  if (made === undefined) return { spec: { containers: [] } }
+  if (made === undefined) return { spec: { ...affinity, containers: [] } }
   const { args = [], image, name } = made
-  return { spec: { containers: [{ name, ...(image !== undefined && { image }), args: args.slice(0, 1) }] } }
+  return {
+    spec: { ...affinity, containers: [{ name, ...(image !== undefined && { image }), args: args.slice(0, 1) }] }
+  }
 }
 
 /** The conditions that say that a Job has finished. */

@@ -95,6 +95,15 @@ export const nodeOf = ({ spec }: Job): string | undefined => {
 
 const nodeField = "metadata.name"
 
+/** The affinity of pods that must run on the node: what `nodeOf` reads. */
+export const onNode = (node: string) => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchFields: [{ key: nodeField, operator: "In", values: [node] }] }]
+    }
+  }
+})
+
 /** The container of the mover in a Job. */
 export const containerOf = ({ spec }: Job) => spec?.template.spec?.containers.find(({ name }) => name === container)
 
@@ -224,15 +233,7 @@ export const desired = (work: Work, settings: MoverSettings): Desired<Job> => {
           },
           ...(spec.priorityClassName !== undefined && { priorityClassName: spec.priorityClassName }),
           ...(spec.nodeSelector !== undefined && { nodeSelector: spec.nodeSelector }),
-          ...(placement.node !== undefined && {
-            affinity: {
-              nodeAffinity: {
-                requiredDuringSchedulingIgnoredDuringExecution: {
-                  nodeSelectorTerms: [{ matchFields: [{ key: nodeField, operator: "In", values: [placement.node] }] }]
-                }
-              }
-            }
-          }),
+          ...(placement.node !== undefined && { affinity: onNode(placement.node) }),
           ...(tolerations.length > 0 && { tolerations }),
           volumes: [...volumes.map(({ volume }) => volume), ...credentials.volumes],
           containers: [
