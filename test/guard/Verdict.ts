@@ -19,16 +19,21 @@ export interface Row {
   /** The measured number and its unit, in words. */
   readonly what: string
   readonly lead: number
+  /** The most pairs, an odd number: 15 if undefined. */
+  readonly most?: number
 }
 
 /** The tree may cost this many times as much as the baseline, or as the raised baseline. */
 export const tolerance = 1.1
 
-/** The most pairs of a row. It is odd, so that one side has the majority. */
-export const most = 15
+const usualMost = 15
 
 /** Returns whether the row passes. Undefined if more pairs are needed. */
-export const of = (pairs: ReadonlyArray<Pair>, { lead }: Pick<Row, "lead">, raised = 1): boolean | undefined => {
+export const of = (
+  pairs: ReadonlyArray<Pair>,
+  { lead, most = usualMost }: Pick<Row, "lead" | "most">,
+  raised = 1
+): boolean | undefined => {
   const against = pairs.filter(({ baseline, tree }) => !(tree <= baseline * raised * tolerance)).length
   const ahead = pairs.length - 2 * against
   return Math.abs(ahead) >= lead || pairs.length >= most ? ahead > 0 : undefined
