@@ -6,6 +6,7 @@
 import { mkdtemp, rename, rm } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import type { Build } from "@homeostat/runtime/command/Build"
+import * as JitPolicy from "@homeostat/runtime/command/JitPolicy"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type { Sources } from "./Sources.ts"
@@ -37,11 +38,7 @@ export type Metafile = NonNullable<Bun.BuildOutput["metafile"]>
  */
 const settings = { bytecode: true, minify: true, sourcemap: "linked", splitting: true } as const
 
-/**
- * Bun compiles a function to machine code after this many times as many calls as by default. A start calls most functions a few times
- * only. A higher number makes a start cheaper and a first pass slower: docs/performance.md has the measurements.
- */
-const jitPolicy = 3
+const jitPolicy = JitPolicy.starting
 
 /** The functions that a start uses, as `bun test/order.ts` records them: their bytecode is put together. */
 export const order = join(import.meta.dir, "start.order")

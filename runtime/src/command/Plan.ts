@@ -9,6 +9,7 @@ import type { Load } from "../plan/Simulation.ts"
 import * as Build from "./Build.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
+import * as JitPolicy from "./JitPolicy.ts"
 import * as Kinds from "./Kinds.ts"
 import * as ManifestFiles from "./ManifestFiles.ts"
 import * as Output from "./Output.ts"
@@ -139,6 +140,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
         const before = settings.since === undefined ? undefined : yield* earlier(settings.since)
         const manifests = yield* ManifestFiles.objectsIn(settings.files)
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
+        JitPolicy.work(program)
         const { Document, formats, Plan } = yield* modules
         const { make } = yield* Effect.promise(program.simulation)
         const controllers = Flags.chosen(program.controllers, settings.controllers)

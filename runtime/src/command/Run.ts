@@ -40,6 +40,7 @@ import * as Election from "./Election.ts"
 import * as Environment from "./Environment.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
+import * as JitPolicy from "./JitPolicy.ts"
 import * as Kinds from "./Kinds.ts"
 import * as Logging from "./Logging.ts"
 import * as LogLevelPage from "./LogLevelPage.ts"
@@ -251,6 +252,10 @@ const start = <R, E>(
         comparesCrds: program.name,
         recordings: { ...Recordings.boundsOf(settings), program: Build.userAgent(program) }
       }).pipe(Tracing.traced(observers, settings))
+      yield* JitPolicy.atWork(
+        runners.flatMap(({ informers }) => informers),
+        () => JitPolicy.work(program)
+      )
       const plan = Connections.planOf(runners, settings.namespaces)
       const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)
       if (crowded !== undefined) yield* Effect.logWarning(crowded)
