@@ -54,7 +54,7 @@ export interface RouteOptions {
 export interface Ports {
   /**
    * Adds a route to a port, until the scope closes. A path matches exactly; one that ends in `/*` matches every path below it that has no
-   * route of its own. Does nothing if the port is off. Everybody who reaches the port may ask, so the handler checks its callers.
+   * route of its own. Does nothing if the port is off. Any client that reaches the port can send a request, so the handler checks its callers.
    */
   readonly route: (
     port: Port,

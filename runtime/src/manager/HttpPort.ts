@@ -1,8 +1,8 @@
 /**
  * A port of a manager that answers HTTP, with bounds for its connections.
  *
- * It answers one request of a connection at a time. If more bytes follow a request before its answer, such as a body that its route does
- * not take or another request, the connection closes after the answer.
+ * It answers one request of a connection at a time. More bytes may follow a request before its answer: another request, or a body that its
+ * route does not take. Then the connection closes after the answer.
  *
  * Why not `Bun.serve`: it does not show its connections, so it takes as many as the process has files. And it cannot change the
  * certificate of an open port. Why not `node:http`: it reads all requests that a client sends at once. With 500 clients that send 5,000

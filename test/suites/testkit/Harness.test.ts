@@ -197,7 +197,7 @@ for (const [what, call, message] of [
     "the third argument is not a function: call eventually(description, look, wanted)"
   ]
 ] as const) {
-  live(`${what} says which argument is wrong`, () => Effect.sync(() => expect(call).toThrow(new TypeError(message))))
+  live(`${what} reports the wrong argument`, () => Effect.sync(() => expect(call).toThrow(new TypeError(message))))
 }
 
 test("stays reports the last attempts, too", () =>
