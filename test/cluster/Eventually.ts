@@ -42,6 +42,22 @@ export class NotSo extends Data.TaggedError("NotSo")<{
   }
 }
 
+/**
+ * Throws for arguments in another order, because `bun test` does not check types, and Effect's own message names neither the function nor
+ * the argument.
+ */
+const check = (call: string, description: unknown, look: unknown, ...wanted: ReadonlyArray<unknown>): void => {
+  const wrong =
+    typeof description !== "string"
+      ? "first argument is not a description"
+      : !Effect.isEffect(look)
+        ? "second argument is not an Effect"
+        : wanted.some((each) => typeof each !== "function")
+          ? "third argument is not a function"
+          : undefined
+  if (wrong !== undefined) throw new TypeError(`the ${wrong}: call ${call}`)
+}
+
 const show = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value, presentable, 2) ?? String(value))
 
@@ -66,8 +82,9 @@ export const eventually = <A, E, R>(
   look: Effect.Effect<A, E, R>,
   wanted: (value: A) => boolean,
   timeout: Duration.Input = "40 seconds"
-): Effect.Effect<A, NotSo, R> =>
-  Effect.gen(function* () {
+): Effect.Effect<A, NotSo, R> => {
+  check("eventually(description, look, wanted)", description, look, wanted)
+  return Effect.gen(function* () {
     const describe = yield* attempts
     const clock = yield* Clock.Clock
     let last: Result.Result<A, E> | undefined
@@ -92,6 +109,7 @@ export const eventually = <A, E, R>(
         )
     })
   })
+}
 
 /**
  * Reads every 100 ms for the duration, and compares each value with the first one. Returns the first value. Fails with `NotSo` for a
@@ -107,8 +125,9 @@ export const stays = <A, E, R>(
   description: string,
   look: Effect.Effect<A, E, R>,
   duration: Duration.Input = "2 seconds"
-): Effect.Effect<A, E | NotSo, R> =>
-  Effect.gen(function* () {
+): Effect.Effect<A, E | NotSo, R> => {
+  check("stays(description, look, duration)", description, look)
+  return Effect.gen(function* () {
     const first = yield* look
     const started = yield* Clock.currentTimeMillis
     const wanted = show(first)
@@ -127,3 +146,4 @@ export const stays = <A, E, R>(
     }
     return first
   })
+}

@@ -18,6 +18,7 @@ import type * as Layer from "effect/Layer"
 import type { ControlPlane } from "./envtest/ControlPlane.ts"
 import * as Explorer from "./explore/Explorer.ts"
 import type { Fault, Schedule } from "./explore/Fault.ts"
+import { launch } from "./explore/Launch.ts"
 import * as Life from "./explore/Life.ts"
 import * as Message from "./explore/Message.ts"
 import * as OnReal from "./explore/OnReal.ts"
@@ -79,7 +80,7 @@ export const step = (name: string, act: Story.Step["act"], passes?: Story.Step["
 const managerOf = <R>(program: Program<R>): Story.Story["manager"] => {
   if (program.manager !== undefined) return program.manager
   if (program.layer === undefined) return (settings) => Manager.launch(program.controllers, settings)
-  return (settings) => Effect.provide(Manager.launch(program.controllers, settings), program.layer)
+  return (settings) => launch(program.controllers, settings, program.layer)
 }
 
 /** The time at the start of a story: Friday, 2026-11-20, midnight UTC. */

@@ -26,7 +26,7 @@ import type { Transport } from "@homeostat/runtime/client/Transport"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
-import * as Manager from "@homeostat/runtime/manager/Manager"
+import type * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -39,6 +39,7 @@ import * as Attempts from "./Attempts.ts"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as Eventually from "./Eventually.ts"
 import * as AtRest from "./explore/AtRest.ts"
+import { launch } from "./explore/Launch.ts"
 import * as Retries from "./explore/Retries.ts"
 import * as FailureReport from "./FailureReport.ts"
 import * as Faults from "./Faults.ts"
@@ -181,6 +182,9 @@ export const make =
       timeoutMillis
     )
 
+/** A function that declares a test, as {@link make} returns it. */
+export type Declare = <A, E>(name: string, body: Body<A, E>, timeoutMillis?: number) => void
+
 /** The options of {@link of}. */
 export interface ControllerOptions extends Partial<Omit<Options<never>, "manager">> {
   /** The settings of the manager. Default: all namespaces, and no leader election. */
@@ -215,13 +219,24 @@ export interface ControllerOptions extends Partial<Omit<Options<never>, "manager
  *   }))
  * ```
  */
-export const of = (
-  controllers: ReadonlyArray<Controller<Manager.Runtime>>,
-  { settings = {}, ...options }: ControllerOptions = {}
+export const of: {
+  (controllers: ReadonlyArray<Controller<Manager.Runtime>>, options?: ControllerOptions): Declare
+  /** @param options `layer` has the other services of the controllers. Each start of the manager builds them */
+  <R>(
+    controllers: ReadonlyArray<Controller<R>>,
+    options: ControllerOptions & { readonly layer: Layer.Layer<Exclude<R, Manager.Runtime>> }
+  ): Declare
+} = <R>(
+  controllers: ReadonlyArray<Controller<R>>,
+  {
+    layer = Layer.empty as Layer.Layer<Exclude<R, Manager.Runtime>>,
+    settings = {},
+    ...options
+  }: ControllerOptions & { readonly layer?: Layer.Layer<Exclude<R, Manager.Runtime>> } = {}
 ) =>
   make({
     converted: Kinds.of({ controllers }),
     as: Rbac.of(controllers, { webhooks: options.webhooks ?? [], namespaces: settings.namespaces ?? [] }),
-    manager: Manager.launch(controllers, settings),
+    manager: launch(controllers, settings, layer),
     ...options
   })

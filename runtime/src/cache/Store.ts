@@ -81,7 +81,7 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = [], replaced?: R
   const index = (name: string): Index.Index => {
     const found = table.get(name)
     if (found === undefined) {
-      throw new Undeclared({ message: `no index "${name}" (declare it in indexes of Trigger.on)` })
+      throw new Undeclared({ message: `no index "${name}" (declare it in indexes of Controller.make or Trigger.on)` })
     }
     return found
   }

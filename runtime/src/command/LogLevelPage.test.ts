@@ -23,7 +23,8 @@ const world = (mayAsk = true) =>
     yield* LogLevelPage.serve(levels, ["webapp", "backup"]).pipe(
       Effect.provideService(Endpoints.Endpoints, {
         addresses: {},
-        route: (_port, path, handler, methods) => Effect.sync(() => void routes.push({ path, handler, methods }))
+        route: (_port, path, handler, options) =>
+          Effect.sync(() => void routes.push({ path, handler, methods: options?.methods }))
       }),
       Effect.provideService(Callers.Callers, {
         guarded: (handler, options) => {

@@ -99,7 +99,7 @@ const inform = (line: string): Effect.Effect<void> =>
 export const serve = (
   levels: LogLevels.Levels,
   controllers: ReadonlyArray<string>
-): Effect.Effect<void, never, Endpoints.Endpoints | Callers.Callers | Scope.Scope> =>
+): Effect.Effect<void, never, Callers.Callers | Scope.Scope> =>
   Effect.gen(function* () {
     const endpoints = yield* Endpoints.Endpoints
     const show = Effect.map(page(levels, controllers), (body) =>
@@ -133,5 +133,7 @@ export const serve = (
           : change(request.method, new URL(request.url).searchParams),
       { loopback: true }
     )
-    yield* endpoints.route("probes", "/loglevel", handler, ["GET", "HEAD", "PUT", "POST", "DELETE"])
+    yield* endpoints.route("probes", "/loglevel", handler, {
+      methods: ["GET", "HEAD", "PUT", "POST", "DELETE"]
+    })
   })

@@ -6,26 +6,49 @@ import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as BuiltIn from "../resource/BuiltIn.ts"
+import type * as Resource from "../resource/Resource.ts"
 import * as Asking from "./Asking.ts"
 import * as Why from "./Why.ts"
 
 test("An object has kubectl's format, or is two arguments", () => {
   for (const words of [["webapp/shop"], ["webapp", "shop"]]) {
-    expect(Why.objectOf(words)).toEqual(Result.succeed({ kind: "webapp", name: "shop" }))
+    expect(Why.objectOf(words, "webapp/shop")).toEqual(Result.succeed({ kind: "webapp", name: "shop" }))
   }
-  expect(Why.objectOf(["webapps.apps.kubedojo.io/shop.v2"])).toEqual(
+  expect(Why.objectOf(["webapps.apps.kubedojo.io/shop.v2"], "webapp/shop")).toEqual(
     Result.succeed({ kind: "webapps.apps.kubedojo.io", name: "shop.v2" })
   )
 })
 
 test("An invalid object fails with one line about the format", () => {
-  expect(Why.objectOf([])).toEqual(Result.fail("an object is required: KIND/NAME, such as webapp/shop"))
+  expect(Why.objectOf([], "site/shop")).toEqual(Result.fail("an object is required: KIND/NAME, such as site/shop"))
   for (const words of [["shop"], ["webapp/"], ["/shop"], ["a/b/c"], ["webapp", "a/b"]]) {
-    expect(Why.objectOf(words)).toEqual(
+    expect(Why.objectOf(words, "webapp/shop")).toEqual(
       Result.fail(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as webapp/shop)`)
     )
   }
-  expect(Result.getOrThrow(Result.flip(Why.objectOf(["webapp/Shop"])))).toContain(`invalid object name: "Shop"`)
+  expect(Result.getOrThrow(Result.flip(Why.objectOf(["webapp/Shop"], "webapp/shop")))).toContain(
+    `invalid object name: "Shop"`
+  )
+})
+
+test("The examples name the first kind of the program", () => {
+  const program = (...resources: ReadonlyArray<Resource.Any>) =>
+    Why.verb({
+      name: "sites",
+      version: "1.0.0",
+      description: "",
+      controllers: resources.map((resource) => ({ resource }))
+    })
+  for (const [verb, kind] of [
+    [program(BuiltIn.NetworkPolicy, BuiltIn.Service), "networkpolicy"],
+    [program(), "deployment"]
+  ] as const) {
+    expect(verb.examples?.map(([, line]) => line)).toEqual([
+      `why ${kind}/shop -n default`,
+      `why ${kind}/shop --probe-address=http://127.0.0.1:9081`
+    ])
+  }
 })
 
 test("A token is sent only over https, or to this machine", () => {
@@ -74,7 +97,7 @@ const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
       (spy) => Effect.sync(() => spy.mockRestore())
     )
     const origin = `http://127.0.0.1:${server.port}`
-    const ended = yield* Why.verb({ name: "homeostat", version: "0.1.0", description: "" })
+    const ended = yield* Why.verb({ name: "homeostat", version: "0.1.0", description: "", controllers: [] })
       .run({
         program: "homeostat",
         args: ["webapp/shop", "--namespace=x", `--probe-address=${origin}`, ...flags],

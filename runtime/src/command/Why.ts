@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as KubeConfig from "../client/KubeConfig.ts"
+import type { Controller } from "../controller/Controller.ts"
 import * as Health from "../manager/why/Health.ts"
 import * as Asking from "./Asking.ts"
 import * as Flag from "./Flag.ts"
@@ -15,14 +16,24 @@ import * as Flags from "./Flags.ts"
 import * as Output from "./Output.ts"
 import * as Verb from "./Verb.ts"
 
+/** A program and its kinds, for the examples. */
+export interface Explained extends Verb.Named {
+  readonly controllers: ReadonlyArray<Pick<Controller<never>, "resource">>
+}
+
+/** An object of the first kind of a program: `webapp/shop`. */
+const exampleOf = ({ controllers: [first] }: Explained): string =>
+  `${first?.resource.kind.toLowerCase() ?? "deployment"}/shop`
+
 /** The object that the arguments name: `webapp/shop`, or `webapp shop`. */
 export const objectOf = (
-  words: ReadonlyArray<string>
+  words: ReadonlyArray<string>,
+  example: string
 ): Result.Result<{ readonly kind: string; readonly name: string }, string> => {
   const [kind = "", name = "", ...rest] = words.flatMap((word) => word.split("/"))
-  if (words.length === 0) return Result.fail("an object is required: KIND/NAME, such as webapp/shop")
+  if (words.length === 0) return Result.fail(`an object is required: KIND/NAME, such as ${example}`)
   return kind === "" || name === "" || rest.length > 0
-    ? Result.fail(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as webapp/shop)`)
+    ? Result.fail(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as ${example})`)
     : Result.map(Flags.objectName(name), () => ({ kind, name }))
 }
 
@@ -58,18 +69,18 @@ const namespaceOf = ({ context, kubeconfig, namespace }: Settings) => {
 }
 
 /** The verb. */
-export const verb = (program: Verb.Named) =>
+export const verb = (program: Explained) =>
   Verb.make("why", {
     description: "Explain what a running manager did about an object, and what is next",
     words: { placeholder: "KIND/NAME", most: 2 },
     flags,
     examples: [
-      ["Explain an object in a namespace.", "why webapp/shop -n default"],
-      ["Ask a manager at another address.", "why webapp/shop --probe-address=http://127.0.0.1:9081"]
+      ["Explain an object in a namespace.", `why ${exampleOf(program)} -n default`],
+      ["Ask a manager at another address.", `why ${exampleOf(program)} --probe-address=http://127.0.0.1:9081`]
     ],
     run: (settings, words) =>
       Effect.gen(function* () {
-        const object = objectOf(words)
+        const object = objectOf(words, exampleOf(program))
         if (Result.isFailure(object)) return yield* new Verb.UsageError({ message: object.failure })
         const namespace = yield* namespaceOf(settings)
         const { controller, output } = settings

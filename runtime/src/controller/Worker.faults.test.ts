@@ -280,7 +280,7 @@ describe("An undeclared access", () => {
     [
       "a list from the cache by an index",
       () => Cache.list(ConfigMap, { index: { name: "by-team", value: "a" } }),
-      'no index "by-team" (declare it in indexes of Trigger.on)'
+      'no index "by-team" (declare it in indexes of Controller.make or Trigger.on)'
     ]
   ]
   const watches = [Trigger.on(ConfigMap, { map: () => [] })]

@@ -93,6 +93,23 @@ describe("An Event", () => {
     })
   )
 
+  effect("names a related object, if there is one", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      yield* record()
+      yield* record({ related: object("node", "") })
+      yield* settle
+      const written = events(server)
+      expect(written.map((each) => "related" in each).toSorted()).toEqual([false, true])
+      expect(written.find((each) => "related" in each)).toMatchObject({
+        metadata: { namespace: "shop" },
+        regarding: { name: "a" },
+        related: { apiVersion: "example.com/v1", kind: "Widget", name: "node", uid: "uid-node" }
+      })
+      yield* Fiber.join(yield* close)
+    })
+  )
+
   effect("has a later time than the previous Event, even within one millisecond", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
@@ -188,8 +205,12 @@ describe("An Event", () => {
       yield* record({ reason: "PartBroken" })
       yield* record({ type: "Warning" })
       yield* record({ regarding: object("b") })
+      yield* record({ related: object("c") })
+      yield* record({ related: object("d") })
+      yield* record({ related: object("d") })
       yield* settle
-      expect(new Set(events(server).map(({ metadata }) => metadata.name)).size).toBe(5)
+      expect(new Set(events(server).map(({ metadata }) => metadata.name)).size).toBe(7)
+      expect(events(server)).toHaveLength(7)
       yield* Fiber.join(yield* close)
     })
   )

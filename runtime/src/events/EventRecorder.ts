@@ -4,7 +4,7 @@
  * `record` adds the event to a bounded queue and returns at once. Events must never delay a reconcile or fail it. So a full queue drops
  * events (counted), and the recorder gives up a write after the client's retries.
  *
- * Two events are equal if object, type, reason **and note** are equal, so that a new note is never lost. Equal events within {@link
+ * Two events are equal if objects, type, reason **and note** are equal, so that a new note is never lost. Equal events within {@link
  * seriesMillis} are counted as one series, which is written at most once per {@link tickMillis}.
  *
  * Needs the permissions to create and patch `events` of `events.k8s.io` in the namespaces of the objects, and in `default` for
@@ -44,6 +44,8 @@ import { type Settings, Tracing, annotation as traceAnnotation } from "../teleme
 export interface EventFields {
   /** The object of the event. It needs `apiVersion` and `kind`, like an object in `reconcile`. */
   readonly regarding: KubernetesObject
+  /** A second object that takes part, such as the Pod that a Node has lost. Events that differ only in it are not equal, as in client-go. */
+  readonly related?: KubernetesObject | undefined
   readonly type: "Normal" | "Warning"
   /** The reason in one CamelCase word for machines, such as `DeploymentCreated`. */
   readonly reason: string
@@ -110,7 +112,8 @@ interface Series {
 /** A queued event, with cut texts, and a reference instead of the object. */
 interface Pending {
   readonly key: bigint
-  readonly regarding: Regarding
+  readonly regarding: Reference
+  readonly related: Reference | undefined
   readonly type: EventFields["type"]
   readonly reason: string
   readonly action: string
@@ -130,27 +133,35 @@ interface Job {
   readonly isAlone: boolean
 }
 
-interface Regarding {
+/** `ObjectReference` of core/v1. */
+interface Reference {
   readonly apiVersion?: string
   readonly kind?: string
   readonly name: string
-  readonly namespace: string | undefined
+  /** Empty for a cluster-scoped object. */
+  readonly namespace: string
   readonly uid: string
   readonly resourceVersion: string
 }
 
-const regardingOf = ({ apiVersion, kind, metadata }: KubernetesObject): Regarding => ({
+const referenceOf = ({ apiVersion, kind, metadata }: KubernetesObject): Reference => ({
   ...(apiVersion === undefined ? {} : { apiVersion }),
   ...(kind === undefined ? {} : { kind }),
   name: metadata.name,
-  namespace: metadata.namespace,
+  namespace: metadata.namespace ?? "",
   uid: metadata.uid,
   resourceVersion: metadata.resourceVersion
 })
 
 /** The identity of an event. A hash, because notes may have a thousand characters, and thousands of series are kept. */
-const keyOf = ({ note, reason, regarding, type }: Pick<Pending, "regarding" | "type" | "reason" | "note">): bigint =>
-  Bun.hash.wyhash(`${regarding.uid} ${type} ${reason} ${note}`)
+const keyOf = ({
+  note,
+  reason,
+  regarding,
+  related,
+  type
+}: Pick<Pending, "regarding" | "related" | "type" | "reason" | "note">): bigint =>
+  Bun.hash.wyhash(`${regarding.uid} ${related === undefined ? "" : `${related.uid} `}${type} ${reason} ${note}`)
 
 /** Adds the event to the current trace, if there is one, and returns the annotation with the trace. */
 const traced = (
@@ -217,8 +228,8 @@ export const make = (options: {
     }
 
     const create = (pending: Pending) => {
-      const { key, regarding } = pending
-      const namespace = regarding.namespace ?? "default"
+      const { key, regarding, related } = pending
+      const namespace = regarding.namespace || "default"
       // Unique for the lifetime of an Event, with the same prefix for one object to keep listings readable.
       const name = [...labelsOf(regarding.name), Bun.hash(`${key}${pending.at}`).toString(16)].join(".")
       store(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
@@ -231,7 +242,8 @@ export const make = (options: {
         note: pending.note,
         reportingController: pending.controller,
         reportingInstance: cut(options.instance, 128),
-        regarding: { ...regarding, namespace: regarding.namespace ?? "" }
+        regarding,
+        ...(related !== undefined && { related })
       })
     }
 
@@ -360,7 +372,8 @@ export const make = (options: {
               const parent = Recording.current(fiber)
               const { type } = entry
               const recorded = {
-                regarding: regardingOf(entry.regarding),
+                regarding: referenceOf(entry.regarding),
+                related: entry.related === undefined ? undefined : referenceOf(entry.related),
                 type,
                 reason: cut(entry.reason, 128),
                 action: cut(entry.action ?? "Reconcile", 128),

@@ -238,7 +238,7 @@ describe("A request", () => {
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       const method = (request: Request) => Effect.succeed(Endpoints.text(200, request.method))
-      yield* route("metrics", "/a", method, ["GET", "PUT", "DELETE"])
+      yield* route("metrics", "/a", method, { methods: ["GET", "PUT", "DELETE"] })
       for (const wanted of ["GET", "PUT", "DELETE"]) {
         expect((yield* request(addresses.metrics, "/a", { method: wanted })).body).toBe(`${wanted}\n`)
       }
@@ -453,7 +453,7 @@ describe("A client", () => {
   live("that sends a body gets 413, and its connection closes", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: free })
-      yield* route("probes", "/a", hello, ["PUT"])
+      yield* route("probes", "/a", hello, { methods: ["PUT"] })
       for (const [headers, expected] of [
         ["content-length: 0", "200"],
         ["content-length: 1", "413"],

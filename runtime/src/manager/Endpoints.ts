@@ -2,13 +2,15 @@
  * The HTTP ports of a manager: one for metrics, one for probes. Other modules add the routes.
  *
  * A path without a route gets 404, which lists the routes to callers on this machine. A method that the route does not accept gets
- * 405; the default methods are GET and HEAD. A request with a body gets 413. After ten to fifteen seconds the port cuts off a client
- * that sends its headers slowly, and a slow handler.
+ * 405; the default methods are GET and HEAD. A request with a body gets 413, unless its route takes bodies. After ten to fifteen seconds the
+ * port cuts off a client that sends its headers or its body slowly, and a slow handler.
  *
  * A port has 1000 connections, and {@link HttpPort.mostConnectionsOfAddress} of one IP address. A full port closes an idle connection
- * of the address with the most for a new one. Each route answers {@link mostUnderWay} requests at the same time, and {@link
- * mostOfAddress} of one IP address. Further requests get 503 at once, except the first one of an address. All paths without a route
- * count as one route. So many requests do not fill the memory, and others do not block the probes of the kubelet.
+ * of the address with the most for a new one. Each route answers {@link mostUnderWay} requests at the same time, of which one IP
+ * address has {@link mostOfAddress}. Further requests get 503 at once, except the first one of an address. All paths without a route
+ * count as one route. All bodies of a port take at most 16 MiB together, where the first 64 KiB of each do not count. A body without a
+ * place gets 503, or takes the place of one that has been slow for a second. So many requests do not fill the memory, and others do not
+ * block the probes of the kubelet.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -37,29 +39,61 @@ export type Handler = (request: Request, caller: Caller) => Effect.Effect<Respon
 /** The method of a request. */
 export type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE"
 
-/** The default methods of a route. */
-const reading: ReadonlyArray<Method> = ["GET", "HEAD"]
+/** The requests of a route. */
+export interface RouteOptions {
+  /** The accepted methods. Default: GET and HEAD. */
+  readonly methods?: ReadonlyArray<Method> | undefined
+  /**
+   * The largest body, in bytes. A larger one gets 413, and one without `content-length` gets 411. GET and HEAD never have one. Default: 0,
+   * so every body gets 413.
+   */
+  readonly maxBodyBytes?: number | undefined
+}
 
 /** The ports of a manager. */
-export class Endpoints extends Context.Service<
-  Endpoints,
-  {
-    /**
-     * Adds a route to a port, until the scope closes. A path matches exactly; one that ends in `/*` matches every path below it that
-     * has no route of its own. Does nothing if the port is off.
-     *
-     * @param methods the accepted methods; default GET and HEAD
-     */
-    readonly route: (
-      port: Port,
-      path: string,
-      handler: Handler,
-      methods?: ReadonlyArray<Method>
-    ) => Effect.Effect<void, never, Scope.Scope>
-    /** The address of each port, such as `127.0.0.1:8080`, with the actual port if the setting was 0; absent if the port is off. */
-    readonly addresses: { readonly [port in Port]?: string }
-  }
->()("@homeostat/runtime/Endpoints") {}
+export interface Ports {
+  /**
+   * Adds a route to a port, until the scope closes. A path matches exactly; one that ends in `/*` matches every path below it that has no
+   * route of its own. Does nothing if the port is off. Any client that reaches the port can send a request, so the handler checks its callers.
+   */
+  readonly route: (
+    port: Port,
+    path: string,
+    handler: Handler,
+    options?: RouteOptions
+  ) => Effect.Effect<void, never, Scope.Scope>
+  /** The address of each port, such as `127.0.0.1:8080`, with the actual port if the setting was 0; absent if the port is off. */
+  readonly addresses: { readonly [port in Port]?: string }
+}
+
+/** Ports that are off. */
+export const off: Ports = { route: () => Effect.void, addresses: {} }
+
+/**
+ * The ports of the manager, for the Layers of a program. They are {@link off} in a plan, in a replay, and in tests without ports.
+ *
+ * @example
+ * ```ts
+ * import { Endpoints } from "@homeostat/runtime"
+ * import { Effect, Layer } from "effect"
+ *
+ * const store = (text: string) => Effect.log(text)
+ *
+ * export const inventory = Layer.effectDiscard(
+ *   Effect.gen(function* () {
+ *     const { route } = yield* Endpoints.Endpoints
+ *     yield* route(
+ *       "probes",
+ *       "/inventory",
+ *       (request) =>
+ *         Effect.promise(() => request.text()).pipe(Effect.flatMap(store), Effect.as(Endpoints.text(200, "stored"))),
+ *       { methods: ["POST"], maxBodyBytes: 65_536 }
+ *     )
+ *   })
+ * )
+ * ```
+ */
+export const Endpoints = Context.Reference("@homeostat/runtime/Endpoints", { defaultValue: () => off })
 
 /** The flags, for messages. */
 const flags: { readonly [port in Port]: string } = {
@@ -96,15 +130,17 @@ export const mostOfAddress = 100
 interface Route {
   readonly handler: Handler
   readonly methods: ReadonlyArray<string>
+  readonly maxBodyBytes: number
   /** Requests in progress. */
   underWay: number
   /** Requests in progress by the IP address of the caller. */
   readonly byAddress: Map<string, number>
 }
 
-const routeOf = (handler: Handler, methods: ReadonlyArray<string>): Route => ({
+const routeOf = (handler: Handler, { maxBodyBytes = 0, methods = ["GET", "HEAD"] }: RouteOptions = {}): Route => ({
   handler,
   methods,
+  maxBodyBytes,
   underWay: 0,
   byAddress: new Map()
 })
@@ -167,15 +203,18 @@ const overloaded = (): Response =>
 
 /** Answers the requests of a port. A request counts until the client has the answer, so those that it sends at once count too. */
 const answering = (routes: Routes, run: (effect: Effect.Effect<Response>) => Promise<Response>): HttpPort.Answer => {
-  const none = routeOf(() => Effect.die("no route"), [])
-  return async (request, address, sent) => {
-    const pathname = new URL(request.url).pathname
+  const none = routeOf(() => Effect.die("no route"))
+  return async (head, address, sent, read) => {
+    const pathname = new URL(head.url).pathname
     const found = find(routes, pathname)
     const route = found ?? none
     const key = address ?? ""
     if (!begin(route, key)) return sent(overloaded())
     try {
-      if (found !== undefined && !found.methods.includes(request.method)) {
+      const isTaken = route.methods.includes(head.method)
+      const request = await read(isTaken ? route.maxBodyBytes : 0)
+      if (request instanceof Response) return await sent(request)
+      if (found !== undefined && !isTaken) {
         const { methods } = found
         const allow = methods.join(", ")
         return await sent(text(405, `${pathname.slice(0, mostNamed)} takes ${listed(methods)}`, { allow }))
@@ -194,7 +233,7 @@ const answering = (routes: Routes, run: (effect: Effect.Effect<Response>) => Pro
 }
 
 /** Ports that stay open until the scope closes. */
-export const make = (options: Options): Effect.Effect<Endpoints["Service"], BindFailed, Scope.Scope> =>
+export const make = (options: Options): Effect.Effect<Ports, BindFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never, Response, never>()
 
@@ -230,8 +269,8 @@ export const make = (options: Options): Effect.Effect<Endpoints["Service"], Bind
 
     return {
       addresses,
-      route: (port, path, handler, methods = reading) => {
-        const route = routeOf(handler, methods)
+      route: (port, path, handler, options) => {
+        const route = routeOf(handler, options)
         return Effect.acquireRelease(
           Effect.sync(() => void tables[port].set(path, route)),
           () =>
@@ -245,4 +284,4 @@ export const make = (options: Options): Effect.Effect<Endpoints["Service"], Bind
   })
 
 /** Ports that stay open for the lifetime of the layer. */
-export const layer = (options: Options): Layer.Layer<Endpoints, BindFailed> => Layer.effect(Endpoints, make(options))
+export const layer = (options: Options): Layer.Layer<never, BindFailed> => Layer.effect(Endpoints, make(options))

@@ -48,7 +48,7 @@ const unasked: Checks = {
   shutDown: Effect.void
 }
 
-/** Registers checks. The default ignores them. */
+/** Registers checks, also those of the Layers of a program. The default ignores them: in a plan, in a replay, and in tests without ports. */
 export const Health = Context.Reference("@homeostat/runtime/Health", {
   defaultValue: () => unasked
 })
@@ -58,7 +58,11 @@ const patience = "900 millis"
 
 type Table = Map<string, Check>
 
-/** A check as an effect. */
+/**
+ * A check as an effect.
+ *
+ * @internal
+ */
 export const effectOf = (check: Check): Effect.Effect<void, string> =>
   Effect.isEffect(check)
     ? check
@@ -148,7 +152,7 @@ const single = (endpoint: string, table: Table) => (request: Request) => {
 }
 
 /** Checks and their pages at the probe port, until the scope closes. */
-export const make: Effect.Effect<Checks, never, Endpoints.Endpoints | Scope.Scope> = Effect.gen(function* () {
+export const make: Effect.Effect<Checks, never, Scope.Scope> = Effect.gen(function* () {
   const endpoints = yield* Endpoints.Endpoints
   let phase: "starting" | "running" | "ending" = "starting"
   const ping: Check = () => undefined
@@ -186,4 +190,4 @@ export const make: Effect.Effect<Checks, never, Endpoints.Endpoints | Scope.Scop
 })
 
 /** Checks and their pages for the lifetime of the layer. */
-export const layer: Layer.Layer<never, never, Endpoints.Endpoints> = Layer.effect(Health, make)
+export const layer: Layer.Layer<never> = Layer.effect(Health, make)

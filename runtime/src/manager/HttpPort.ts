@@ -1,8 +1,8 @@
 /**
  * A port of a manager that answers HTTP, with bounds for its connections.
  *
- * It answers one request of a connection at a time. If more bytes follow a request before its answer, such as a body or another
- * request, the connection closes after the answer.
+ * It answers one request of a connection at a time. More bytes may follow a request before its answer: another request, or a body that its
+ * route does not take. Then the connection closes after the answer.
  *
  * Why not `Bun.serve`: it does not show its connections, so it takes as many as the process has files. And it cannot change the
  * certificate of an open port. Why not `node:http`: it reads all requests that a client sends at once. With 500 clients that send 5,000
@@ -15,9 +15,11 @@ import { createServer as createTlsServer } from "node:tls"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Body from "../webhook/Body.ts"
 import * as CertificateSource from "../webhook/CertificateSource.ts"
 import * as Listener from "../webhook/Listener.ts"
 import * as OpenConnections from "../webhook/OpenConnections.ts"
+import * as Uploads from "../webhook/Uploads.ts"
 import type * as BindAddress from "./BindAddress.ts"
 import * as HttpHead from "./HttpHead.ts"
 
@@ -27,17 +29,24 @@ export const mostConnectionsOfAddress = 200
 const limits: OpenConnections.Limits = {
   most: 1000,
   mostOfAddress: mostConnectionsOfAddress,
-  patience: { new: 5000, receiving: 0, idle: 10_000, working: 10_000 }
+  patience: { new: 5000, receiving: 10_000, idle: 10_000, working: 10_000 }
 }
 
 /** The size of the first line and the headers of a request, in bytes. A token of a user with many groups has some thousand. */
 const mostHead = 16_384
 
-/** Answers a request, and then waits until its answer is `sent`. A failure closes the connection. */
+/** Reads the body of a request: the request with its body of at most this many bytes, or the response that says why there is none. */
+export type Read = (maxBytes: number) => Promise<Request | Response>
+
+/**
+ * Answers a request, and then waits until its answer is `sent`. A failure closes the connection. The request has no body before `read`,
+ * which is called in the same turn of the event loop.
+ */
 export type Answer = (
   request: Request,
   address: string | undefined,
-  sent: (response: Response) => Promise<void>
+  sent: (response: Response) => Promise<void>,
+  read: Read
 ) => Promise<void>
 
 /** The state of a connection. */
@@ -45,12 +54,30 @@ interface Dialog {
   /** The bytes of the next request, in Latin-1. */
   head: string
   phase: "reading" | "answering" | "ending"
+  /** Takes the bytes of the body; absent while none is read. */
+  receive: ((chunk: Buffer) => void) | undefined
   /** Whether the connection closes after the answer. */
   isLast: boolean
 }
 
-/** A response to bytes other than a valid request without a body. */
+/** A body in memory. */
+interface Stored {
+  /** Its place among the bodies of the port, until the answer. */
+  readonly upload: Uploads.Upload
+  readonly content: Buffer
+}
+
+const noop = (): void => {}
+
+/** A response to bytes other than a valid request, or to a request with a body that its route does not take. */
 const refusal = (status: number, reason: string): Response => new Response(`${reason}\n`, { status })
+
+/** Why a port does not read a body of this length; undefined if it does. */
+const refusalOf = (method: string, bytes: number | undefined, maxBytes: number): Response | undefined => {
+  if (maxBytes === 0 || method === "GET" || method === "HEAD") return refusal(413, "this request takes no body")
+  if (bytes === undefined) return refusal(411, "the length of the body is missing (add the header content-length)")
+  return bytes > maxBytes ? refusal(413, `the body is too large: ${bytes} bytes (at most ${maxBytes})`) : undefined
+}
 
 /** The bytes of a response, with the headers that HTTP requires. */
 const bytesOf = async (
@@ -92,6 +119,7 @@ export const make = (
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const connections = OpenConnections.make(clock, limits)
+    const uploads = Uploads.make(clock)
     const respond = async (socket: Socket, dialog: Dialog, response: Response, isHead: boolean): Promise<void> => {
       if (response.headers.get("connection") === "close") dialog.isLast = true
       const bytes = await bytesOf(response, clock.currentTimeMillisUnsafe(), isHead, dialog.isLast)
@@ -104,17 +132,75 @@ export const make = (
       } else dialog.phase = "reading"
     }
 
-    const handle = async (socket: Socket, dialog: Dialog, text: string): Promise<void> => {
+    /** Reads a body of this length. Undefined: other bodies take all memory for them. */
+    const receiveBody = (socket: Socket, dialog: Dialog, bytes: number, first: Buffer): Promise<Stored | undefined> =>
+      new Promise((resolve, reject) => {
+        const settle = (end: () => void): void => {
+          dialog.receive = undefined
+          socket.off("close", lost)
+          end()
+        }
+        const upload = uploads.add(undefined, 0, noop, () => settle(() => resolve(undefined)))
+        if (upload === undefined) return resolve(undefined)
+        const lost = (): void =>
+          settle(() => {
+            uploads.remove(upload)
+            reject(new Error("the connection is closed"))
+          })
+        socket.on("close", lost)
+        const body = Body.make(0)
+        const receive = (chunk: Buffer): void => {
+          const missing = bytes - body.size()
+          if (chunk.length > missing) dialog.isLast = true
+          if (!uploads.grow(upload, body.size() + Math.min(chunk.length, missing))) {
+            uploads.remove(upload)
+            settle(() => resolve(undefined))
+            return
+          }
+          body.add(chunk.subarray(0, missing))
+          if (body.size() < bytes) return
+          upload.isComplete = true
+          settle(() => resolve({ upload, content: body.bytes() }))
+        }
+        dialog.receive = receive
+        connections.enter(socket, "receiving")
+        receive(first)
+      })
+
+    const handle = async (socket: Socket, dialog: Dialog, text: string, rest: Buffer): Promise<void> => {
       const head = HttpHead.parse(text)
-      if (head === undefined || head.hasBody || !head.isPersistent) dialog.isLast = true
+      if (head === undefined || head.bodyBytes !== 0 || rest.length > 0 || !head.isPersistent) dialog.isLast = true
       if (head === undefined)
         return respond(socket, dialog, refusal(400, "this is not a valid HTTP/1.1 request"), false)
-      const { hasBody, request } = head
-      const sent = (response: Response) => respond(socket, dialog, response, request.method === "HEAD")
-      return hasBody ? sent(refusal(413, "a request takes no body")) : answer(request, socket.remoteAddress, sent)
+      const { bodyBytes, isPersistent, request } = head
+      let stored: Stored | undefined
+      const read: Read = async (maxBytes) => {
+        if (bodyBytes === 0) return request
+        const refused = refusalOf(request.method, bodyBytes, maxBytes)
+        if (refused !== undefined || bodyBytes === undefined) return refused ?? request
+        dialog.isLast = !isPersistent
+        // As curl waits for, before it sends a large body.
+        if (/^100-continue$/i.test(request.headers.get("expect") ?? "")) socket.write("HTTP/1.1 100 Continue\r\n\r\n")
+        stored = await receiveBody(socket, dialog, bodyBytes, rest)
+        connections.enter(socket, "working")
+        if (stored === undefined) dialog.isLast = true
+        return stored === undefined
+          ? refusal(503, "other bodies take all memory for bodies; try again")
+          : new Request(request, { body: stored.content })
+      }
+      try {
+        const sent = (response: Response) => respond(socket, dialog, response, request.method === "HEAD")
+        await answer(request, socket.remoteAddress, sent, read)
+      } finally {
+        if (stored !== undefined) uploads.remove(stored.upload)
+      }
     }
 
     const receive = (socket: Socket, dialog: Dialog, chunk: Buffer): void => {
+      if (dialog.receive !== undefined) {
+        dialog.receive(chunk)
+        return
+      }
       if (dialog.phase !== "reading") {
         dialog.isLast = true
         return
@@ -124,19 +210,20 @@ export const make = (
       const at = dialog.head.indexOf(HttpHead.end, Math.max(0, before - HttpHead.end.length + 1))
       if (at < 0 && dialog.head.length <= mostHead) return
       const text = dialog.head.slice(0, at)
-      dialog.isLast = at + HttpHead.end.length < before + chunk.length
+      const rest = chunk.subarray(Math.max(0, at + HttpHead.end.length - before))
+      dialog.isLast = false
       dialog.head = ""
       dialog.phase = "answering"
       connections.enter(socket, "working")
       const done =
         at < 0 || at > mostHead
           ? respond(socket, dialog, refusal(431, `the headers are too large (at most ${mostHead} bytes)`), false)
-          : handle(socket, dialog, text)
+          : handle(socket, dialog, text, rest)
       done.catch(() => socket.destroy())
     }
 
     const accept = (socket: Socket): void => {
-      const dialog: Dialog = { head: "", phase: "reading", isLast: false }
+      const dialog: Dialog = { head: "", phase: "reading", receive: undefined, isLast: false }
       socket.on("error", () => socket.destroy())
       socket.on("data", (chunk: Buffer) => receive(socket, dialog, chunk))
     }

@@ -46,7 +46,7 @@ const accepts = (request: Request): boolean =>
 export const serve = (
   formats: Formats,
   guard: (handler: Endpoints.Handler) => Endpoints.Handler = (handler) => handler
-): Effect.Effect<void, never, Endpoints.Endpoints | Scope.Scope> =>
+): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const endpoints = yield* Endpoints.Endpoints
     const registry = yield* Metrics

@@ -45,7 +45,7 @@ export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
   readonly decode: (wire: KubernetesObject) => Result.Result<A, InvalidObject>
   /** The type of a read, for `typeof WebApp.Type`. It has no value at run time. */
   readonly Type: A
-  /** The type of a write, for `typeof WebApp.Desired`. It has no value at run time. */
+  /** Carries the type of a write, `Parameters<typeof WebApp.Desired>[0]`. It has no value at run time. */
   readonly Desired: (desired: D) => void
 }
 

@@ -49,11 +49,13 @@ export const ask = (
     readonly token?: string | undefined
     readonly method?: string | undefined
     readonly headers?: Readonly<Record<string, string>> | undefined
+    readonly body?: string | undefined
   } = {}
 ) =>
   Effect.promise(async () => {
     const response = await fetch(url, {
       method: options.method ?? "GET",
+      ...(options.body !== undefined && { body: options.body }),
       headers: {
         connection: "close",
         ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),

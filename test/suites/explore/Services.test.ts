@@ -29,10 +29,27 @@ const controller = Controller.make("volumes", {
 
 let built = 0
 
-const layer = Layer.sync(Prices, () => {
-  built++
-  return { of: (size) => `${size} euros` }
-})
+let closed = 0
+
+/** Prices of a connection, which the end of the process closes. */
+const layer = Layer.effect(
+  Prices,
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      built++
+      const connection = { isOpen: true }
+      return {
+        connection,
+        of: (size: number) => (connection.isOpen ? `${size} euros` : "the connection is closed")
+      }
+    }),
+    ({ connection }) =>
+      Effect.sync(() => {
+        connection.isOpen = false
+        closed++
+      })
+  )
+)
 
 const cluster = { kubelet: false, controllers: ["garbage-collector-controller"] } as const
 
@@ -51,6 +68,7 @@ live(
       expect(violations).toEqual([])
       expect(schedules).toBeGreaterThan(0)
       expect(built).toBeGreaterThan(schedules)
+      expect(closed).toBe(built)
     }),
   60_000
 )

@@ -1,8 +1,9 @@
 /** The packages, installed, compiled and run in a project outside of this repository. */
 import { describe, expect } from "bun:test"
 import { rm } from "node:fs/promises"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Build from "@homeostat/runtime/command/Build"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
@@ -15,6 +16,7 @@ import { Effect } from "effect"
 import { loadAll } from "js-yaml"
 import { publint } from "publint"
 import { formatMessage } from "publint/utils"
+import * as Sources from "../../../deploy/build/Sources.ts"
 import * as Binary from "../binary/Binary.ts"
 import * as Dockerfile from "../binary/Dockerfile.ts"
 import * as Running from "../binary/Running.ts"
@@ -62,6 +64,9 @@ describe.each(Object.entries(packages))("The package %s", (name, folder) => {
       expect(files.get("README.md")).toStartWith(`# ${name}\n`)
       expect(files.get("LICENSE")).toBe(yield* Effect.promise(() => Bun.file(join(root, "LICENSE")).text()))
       expect(files.get("package.json")).not.toMatch(/catalog:|workspace:/)
+      const { version } = yield* Effect.promise(() => Bun.file(join(root, folder, "package.json")).json())
+      const { commit } = yield* Sources.of(root, undefined)
+      expect(JSON.parse(files.get("package.json") ?? "").version).toBe(Build.versionOf(version, commit))
     })
   )
 
@@ -82,6 +87,30 @@ describe("A project outside of this repository", () => {
         const folder = yield* Project.project
         expect(yield* Project.run(folder, "bunx tsc --version")).toContain("Version 7.")
         yield* Project.follow("Test the controller")
+      }),
+    120_000
+  )
+
+  live(
+    "gets the code of a newer tarball of the same name",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* Project.project
+        const clone = join(folder, "clone")
+        yield* Effect.acquireRelease(
+          Project.run(folder, "mkdir -p clone/project clone/dist/packages && cp vendor/* clone/dist/packages/"),
+          () => Effect.promise(() => rm(clone, { recursive: true }))
+        )
+        yield* Project.run(folder, "cp package.json clone/project")
+        const install = Project.follow("Set up the project", { folder: join(clone, "project"), clone })
+        const readme = Project.run(clone, "head -n 1 project/node_modules/@homeostat/observability/README.md")
+        yield* install
+        expect(yield* readme).toBe("# @homeostat/observability\n")
+        const { "@homeostat/observability": path = "" } = yield* Project.tarballs
+        const newer = join(clone, "dist/packages", basename(path))
+        yield* Effect.promise(() => Tarball.change(newer, "README.md", (text) => `A newer build\n${text}`))
+        yield* install
+        expect(yield* readme).toBe("A newer build\n")
       }),
     120_000
   )

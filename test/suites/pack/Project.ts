@@ -20,13 +20,12 @@ const blocks = Effect.promise(async () => Markdown.blocks(await Bun.file(join(ro
 const environment = {
   ...process.env,
   NODE_ENV: undefined,
-  PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
-  HOMEOSTAT: root
+  PATH: [dirname(process.execPath), process.env.PATH].join(delimiter)
 }
 
 /** Runs a command in a folder to its end, and returns its standard output. */
-export const run = (folder: string, command: string): Effect.Effect<string, CommandFailed> =>
-  Running.start(["sh", "-ec", `cd "$0"\n${command}`, folder], environment).pipe(
+export const run = (folder: string, command: string, clone = root): Effect.Effect<string, CommandFailed> =>
+  Running.start(["sh", "-ec", `cd "$0"\n${command}`, folder], { ...environment, HOMEOSTAT: clone }).pipe(
     Effect.flatMap((running) => running.ended("5 minutes")),
     Effect.orDie,
     Effect.flatMap(({ code, stderr, stdout }) =>
@@ -37,10 +36,15 @@ export const run = (folder: string, command: string): Effect.Effect<string, Comm
     Effect.scoped
   )
 
-/** Runs the commands under a heading of the page, and returns the output of each block. */
-export const follow = (heading: string): Effect.Effect<ReadonlyArray<string>, CommandFailed> =>
+/** Runs the commands under a heading of the page, and returns the output of each block. Default: in the project, with this repository. */
+export const follow = (
+  heading: string,
+  other?: { readonly folder: string; readonly clone: string }
+): Effect.Effect<ReadonlyArray<string>, CommandFailed> =>
   Effect.flatMap(project, (folder) =>
-    Effect.flatMap(commandsOf(heading), (blocks) => Effect.forEach(blocks, (block) => run(folder, block)))
+    Effect.flatMap(commandsOf(heading), (blocks) =>
+      Effect.forEach(blocks, (block) => run(other?.folder ?? folder, block, other?.clone))
+    )
   )
 
 const commandsOf = (heading: string): Effect.Effect<ReadonlyArray<string>> =>

@@ -27,6 +27,14 @@ export const read = async (path: string): Promise<Tarball> => {
   return { manifest: JSON.parse(files.get("package.json") ?? "{}"), files }
 }
 
+/** Changes a file of a tarball. */
+export const change = async (path: string, file: string, to: (text: string) => string): Promise<void> => {
+  const files = Object.fromEntries(await new Bun.Archive(await Bun.file(path).arrayBuffer()).files())
+  const name = `package/${file}`
+  const text = await files[name]?.text()
+  await Bun.write(path, await new Bun.Archive({ ...files, [name]: to(text ?? "") }, { compress: "gzip" }).bytes())
+}
+
 export const sources = ({ files }: Tarball): ReadonlyArray<string> =>
   [...files.keys()].filter((file) => file.endsWith(".ts") && !isDeclaration(file))
 

@@ -175,6 +175,31 @@ describe("A failure:", () => {
   )
 })
 
+for (const [what, call, message] of [
+  [
+    "stays with its arguments in another order",
+    () => Reflect.apply(stays, undefined, [Client.get(WebApp, key), "the WebApp"]),
+    "the first argument is not a description: call stays(description, look, duration)"
+  ],
+  [
+    "stays with a value in place of the Effect",
+    () => Reflect.apply(stays, undefined, ["the WebApp", "2 seconds", Client.get(WebApp, key)]),
+    "the second argument is not an Effect: call stays(description, look, duration)"
+  ],
+  [
+    "eventually with a promise",
+    () => Reflect.apply(eventually, undefined, ["the WebApp", Promise.resolve(1), () => true]),
+    "the second argument is not an Effect: call eventually(description, look, wanted)"
+  ],
+  [
+    "eventually without its predicate",
+    () => Reflect.apply(eventually, undefined, ["the WebApp", Client.get(WebApp, key), "2 seconds"]),
+    "the third argument is not a function: call eventually(description, look, wanted)"
+  ]
+] as const) {
+  live(`${what} reports the wrong argument`, () => Effect.sync(() => expect(call).toThrow(new TypeError(message))))
+}
+
 test("stays reports the last attempts, too", () =>
   Effect.gen(function* () {
     yield* launch

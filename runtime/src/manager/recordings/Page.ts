@@ -130,11 +130,11 @@ export const serve = (
   program: string | undefined
 ): Effect.Effect<void, never, Client.Client | Reachability | Scope.Scope> =>
   Effect.gen(function* () {
-    const endpoints = yield* Effect.serviceOption(Endpoints.Endpoints)
-    if (Option.isNone(endpoints)) return
+    const endpoints = yield* Endpoints.Endpoints
+    if (endpoints === Endpoints.off) return
     const { server } = yield* Reachability
     const handler: Endpoints.Handler = (request) => answer(ring, new URL(request.url).searchParams, server, program)
     const callers = Option.getOrElse(yield* Effect.serviceOption(Callers.Callers), () => undefined)
     const { guarded } = callers ?? (yield* Callers.make())
-    yield* endpoints.value.route("probes", "/recordings", guarded(handler, { loopback: true }))
+    yield* endpoints.route("probes", "/recordings", guarded(handler, { loopback: true }))
   })

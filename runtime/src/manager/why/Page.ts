@@ -345,8 +345,8 @@ export const serve = (
   admissions?: Admissions | undefined
 ): Effect.Effect<void, never, Gather.Needs | Scope.Scope> =>
   Effect.gen(function* () {
-    const endpoints = yield* Effect.serviceOption(Endpoints.Endpoints)
-    if (Option.isNone(endpoints)) return
+    const endpoints = yield* Endpoints.Endpoints
+    if (endpoints === Endpoints.off) return
     const since = yield* Clock.currentTimeMillis
     const subjects = controllers.flatMap((controller, at): ReadonlyArray<Gather.Subject> => {
       const runner = runners[at]
@@ -369,5 +369,5 @@ export const serve = (
     }
     const callers = Option.getOrElse(yield* Effect.serviceOption(Callers.Callers), () => undefined)
     const { guarded } = callers ?? (yield* Callers.make())
-    yield* endpoints.value.route("probes", "/why", guarded(handler, { loopback: true }))
+    yield* endpoints.route("probes", "/why", guarded(handler, { loopback: true }))
   })
