@@ -24,7 +24,7 @@ const attempt = (over: Partial<Attempt> = {}): Attempt =>
   AttemptFixture.attempt({
     id: ids[0],
     object: { metadata },
-    memory: Memory.make().entriesOf("u"),
+    memory: Memory.make().entriesOf("u", 0),
     exchanges: [AttemptFixture.exchange()],
     ...over
   })
@@ -162,7 +162,7 @@ describe("A value of a Secret that the attempt read", () => {
   })
 
   test("is not in the report of the controller, or in the filter of a list", async () => {
-    const memory = { ...Memory.make().entriesOf("u"), report: { message: `bad ${value}`, at: 1 } }
+    const memory = { ...Memory.make().entriesOf("u", 0), report: { message: `bad ${value}`, at: 1 } }
     const reads = [
       { verb: "get", resource: BuiltIn.Secret, of: "default/s", found: secret },
       { verb: "list", resource: BuiltIn.Pod, of: { index: { name: "secret", value } }, found: [] },
