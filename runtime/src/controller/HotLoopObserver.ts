@@ -32,7 +32,7 @@ interface Observed {
   /** Whether an object still exists: the memory drops an object that was deleted during its reconcile. */
   readonly isThere: (object: KubernetesObject) => boolean
   /** Called for each loop. */
-  readonly found: (reason: HotLoop.Reason, attempt: Attempt) => void
+  readonly found: (reason: HotLoop.Reason) => void
 }
 
 /** Finds and reports loops. */
@@ -43,8 +43,8 @@ export const observer =
     if (exchanges.length === 0 || object === undefined || !controller.isThere(object)) return Effect.void
     const findings = findingsOf(hotLoop, controller, attempt, object)
     for (const finding of findings) {
+      controller.found(finding.reason)
       if (finding.isQuiet !== true) hotLoop.found(object.metadata.uid, finding, attempt.finishedAt)
-      controller.found(finding.reason, attempt)
     }
     return findings.length === 0
       ? Effect.void

@@ -164,11 +164,7 @@ export const prepare = <R>(
     const detect = HotLoopObserver.observer(hotLoop, {
       fieldManager: controller.fieldManager,
       writes,
-      found: (reason, { finishedAt: at, key }) => {
-        metered.found(reason)
-        // The attempt has written a status that does not show the fight.
-        if (reason === "fight") Option.map(current, (queue) => queue.add(key, { kind: "requeue", at }))
-      },
+      found: metered.found,
       isThere: ({ metadata }) => primary.store.get(keyString(metadata))?.metadata.uid === metadata.uid
     })
     const recent = PendingChanges.make()
