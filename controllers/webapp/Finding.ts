@@ -1,6 +1,7 @@
 /** The findings of which the status consists, and the children about which they are. Pure. */
 import { Forbidden } from "@homeostat/runtime/client/ApiError"
 import * as Refusal from "@homeostat/runtime/client/Refusal"
+import * as Lasting from "@homeostat/runtime/controller/Lasting"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
@@ -54,7 +55,7 @@ export const childOf = <A extends KubernetesObject>(
   if (error instanceof Owned.TooLarge)
     return { object: existing, problem: { reason: "TooLarge", message: error.message } }
   if (Refusal.isFailure(error)) {
-    const message = Refusal.line(`The API server fails: ${error.message}`)
+    const message = Refusal.line(Lasting.opening + error.message)
     return { object: existing, problem: { reason: "Unavailable", message } }
   }
   const message = error instanceof TerminalError ? error.message : Refusal.describe(error)

@@ -24,7 +24,7 @@ import * as Finalizer from "./Finalizer.ts"
 import * as OwnedKind from "./OwnedKind.ts"
 import * as Paused from "./Paused.ts"
 import type { Predicate } from "./Predicate.ts"
-import type { Reconciliation } from "./Reconciliation.ts"
+import { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
 import * as Stalled from "./Stalled.ts"
 import * as TooLarge from "./TooLarge.ts"
@@ -225,7 +225,11 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       : undefined
   const work = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     found.metadata.deletionTimestamp === undefined && selects?.(found) !== false
-      ? reconcile(found)
+      ? Effect.flatMap(Reconciliation, ({ fight }) =>
+          fight === undefined
+            ? reconcile(found)
+            : Effect.flatMap(reconcile(found), (result) => Stalled.fought(resource, found, result))
+        )
       : Effect.flatMap(release(found), (result) =>
           found.metadata.deletionTimestamp === undefined
             ? Effect.succeed(result)

@@ -376,3 +376,13 @@ export const canonical = (value: Json | undefined): string => {
     .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)
     .join(",")}}`
 }
+
+/** The part of a merge patch that is about the fields of another one. */
+export const common = (rest: Json | undefined, sent: Json | undefined): Json | undefined => {
+  if (!isRecord(rest) || !isRecord(sent)) return sent === undefined ? undefined : rest
+  const parts = Object.entries(rest).flatMap(([name, value]): ReadonlyArray<readonly [string, Json]> => {
+    const part = common(value, Object.hasOwn(sent, name) ? sent[name] : undefined)
+    return part === undefined ? [] : [[name, part]]
+  })
+  return parts.length === 0 ? undefined : Object.fromEntries(parts)
+}

@@ -26,6 +26,19 @@ describe("The last loop of an object", () => {
     expect(hotLoop.lastLoop("u")).toBeUndefined()
   })
 
+  test("lasts five minutes as a fight, and a report of another kind does not replace it", () => {
+    const hotLoop = HotLoop.make()
+    counting(hotLoop, [0, 1, 2, 3, 4])
+    hotLoop.found("u", loop, 4000)
+    hotLoop.found("u", { ...loop, reason: "altered" }, 5000)
+    const until = 4000 + HotLoop.recentMillis
+    expect(hotLoop.fight("u", until - 1)).toEqual({ note: loop.note, until })
+    expect(hotLoop.fight("other", 5000)).toBeUndefined()
+    expect(hotLoop.fight("u", until)).toBeUndefined()
+    hotLoop.found("u", { ...loop, reason: "altered" }, until)
+    expect(hotLoop.lastLoop("u")?.reason).toBe("altered")
+  })
+
   test("takes part in the bound in bytes, and its note is cut", () => {
     const hotLoop = HotLoop.make(100_000)
     for (let at = 0; at < 1000; at++) hotLoop.found(`u${at}`, { ...loop, note: "x".repeat(10_000) }, at)

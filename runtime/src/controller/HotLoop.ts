@@ -34,6 +34,9 @@ export type Counted = keyof typeof limits
 /** A reported field is not reported again within this time, in ms. */
 const silenceMillis = 600_000
 
+/** How long a loop lasts after the last write that belonged to it, in ms. */
+export const recentMillis = 300_000
+
 /** The approximate limit of the memory of a controller, in bytes. */
 export const capacity = 8 * 1024 * 1024
 
@@ -84,6 +87,12 @@ export interface LastLoop extends Loop {
   readonly at: number
 }
 
+/** A fight that lasts: its note, and when it is over without another write, in ms of the Clock. */
+export interface Fight {
+  readonly note: string
+  readonly until: number
+}
+
 /** A write of an object, for the detection of hot loops. */
 export interface Change {
   /** The object that was written: `Deployment default/shop`. */
@@ -112,10 +121,12 @@ export interface HotLoop {
     fields: ReadonlyArray<string>,
     now: number
   ) => ReadonlyArray<string>
-  /** Keeps the report of a loop, in place of the one before. */
+  /** Keeps the report of a loop, in place of the one before. A fight that lasts stays. */
   readonly found: (uid: string, loop: Loop, now: number) => void
   /** The last loop of an object. */
   readonly lastLoop: (uid: string) => LastLoop | undefined
+  /** The fight of an object that lasts. While no object is in a fight, it compares two numbers. */
+  readonly fight: (uid: string, now: number) => Fight | undefined
   /** Whether the next repair of a field of this place is due for a report. */
   readonly isDue: (uid: string, place: string, now: number) => boolean
   /** Forgets an object that is gone. */
@@ -163,9 +174,16 @@ const isSilent = ({ reportedAt }: Counter, now: number): boolean => now - report
 const lately = ({ times }: Counter, now: number): ReadonlyArray<number> =>
   times.filter((time) => now - time < windowMillis)
 
+const fightOf = (loop: LastLoop | undefined, now: number): Fight | undefined =>
+  loop?.reason === "fight" && now - loop.at < recentMillis
+    ? { note: loop.note, until: loop.at + recentMillis }
+    : undefined
+
 /** An empty memory. */
 export const make = (most: number = capacity): HotLoop => {
   const objects = Halves.make<Known>(most)
+  /** The last write in a fight of any object. */
+  let foughtAt = Number.NEGATIVE_INFINITY
   const change = <A>(uid: string, by: (known: Known) => A): A => {
     const known = objects.open(uid, () => ({
       generation: undefined,
@@ -221,6 +239,7 @@ export const make = (most: number = capacity): HotLoop => {
           Bounded.put(counters, key, counter, mostFields)
           if (counter.times.length < limits[reason]) return false
           if (known.loop?.reason === reason) known.loop = { ...known.loop, at: now }
+          if (reason === "fight") foughtAt = now
           if (isSilent(counter, now)) return false
           counter.reportedAt = now
           return true
@@ -228,9 +247,11 @@ export const make = (most: number = capacity): HotLoop => {
       ),
     found: (uid, { manager, note, reason }, now) =>
       change(uid, (known) => {
+        if (reason !== "fight" && fightOf(known.loop, now) !== undefined) return
         known.loop = { reason, manager, note: Text.clip(note, longestNote), since: now, at: now }
       }),
     lastLoop: (uid) => objects.get(uid)?.loop,
+    fight: (uid, now) => (now - foughtAt < recentMillis ? fightOf(objects.get(uid)?.loop, now) : undefined),
     isDue: (uid, name, now) =>
       [...(placeOf(uid, name)?.counters.values() ?? [])].some(
         (counter) =>

@@ -109,7 +109,7 @@ test("The entries of an object do not change later, and another memory can start
   memory.bereft.add("u")
   memory.reports.set("u", { message: "no", at: 1 })
   memory.serve("gadgets", false)
-  const entries = memory.entriesOf("u")
+  const entries = memory.entriesOf("u", 0)
   memory.serve("gadgets", true)
   memory.accept("u", "slot", [])
   memory.accept("u", "other", differences)
@@ -122,7 +122,7 @@ test("The entries of an object do not change later, and another memory can start
   expect([...next.unserved()]).toEqual(["gadgets"])
   expect(next.reports.get("u")).toEqual({ message: "no", at: 1 })
   expect(memory.accepted("u", "slot", differences)).toBe(false)
-  expect(Memory.make().entriesOf("u")).toEqual({
+  expect(Memory.make().entriesOf("u", 0)).toEqual({
     accepted: undefined,
     report: undefined,
     isClean: false,

@@ -16,6 +16,8 @@ export interface Entries {
   readonly dropped: ReadonlySet<bigint>
   /** The optional kinds that the server did not serve. */
   readonly unserved: ReadonlySet<string>
+  /** The fight over its children or its status; absent without one. */
+  readonly fight?: HotLoop.Fight | undefined
 }
 
 /** The memory of one controller. Entries by UID are removed with their object. */
@@ -62,7 +64,7 @@ export interface Memory {
   /** The latest report of this controller on each object, by UID: its message, and its time in milliseconds of the Clock. */
   readonly reports: Map<string, { readonly message: string; readonly at: number }>
   /** The entries about an object now. Later changes of the memory do not change them. */
-  readonly entriesOf: (uid: string) => Entries
+  readonly entriesOf: (uid: string, now: number) => Entries
   /** The other field managers of children. */
   readonly foreignWriters: ForeignWriters.ForeignWriters
   /** The writes that may be part of a hot loop. */
@@ -170,13 +172,14 @@ export const make = (
     bereft,
     paused,
     reports,
-    entriesOf: (uid) => ({
+    entriesOf: (uid, now) => ({
       accepted: answers.get(uid),
       report: reports.get(uid),
       isClean: clean.has(uid),
       isBereft: bereft.has(uid),
       dropped,
-      unserved
+      unserved,
+      fight: hotLoop.fight(uid, now)
     }),
     foreignWriters: ForeignWriters.make(),
     hotLoop,

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
-import type { Change } from "./HotLoop.ts"
+import type { Change, Fight } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 
 /** A correction of a child. */
@@ -96,6 +96,8 @@ export class Reconciliation extends Context.Service<
     readonly owns: ReadonlyArray<Resource.Any>
     /** Whether all attempts of the last ten seconds failed. */
     readonly lasts: boolean
+    /** The fight with another manager that lasts: the object is not Ready meanwhile. */
+    readonly fight: Fight | undefined
     /** When the runtime retries the attempt if it fails with this error, in ms of the Clock; undefined if the retries end. */
     readonly retryAt: (error: unknown) => Effect.Effect<number | undefined>
     /** Enters a correction in the attempt's record. */

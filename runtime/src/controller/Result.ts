@@ -44,6 +44,18 @@ export const requeueAfter = (duration: Duration.Input): Again => {
 }
 
 /**
+ * The result with another run after this time at the latest, in ms.
+ *
+ * @internal
+ */
+export const within = (result: Result, millis: number): Result => {
+  if (result._tag === "Requeue") return result
+  const isEarlier =
+    result._tag === "RequeueAfter" && !Duration.isZero(result.after) && Duration.toMillis(result.after) <= millis
+  return isEarlier ? result : requeueAfter(Math.max(millis, 1))
+}
+
+/**
  * Whether a result asks for another run.
  *
  * @internal

@@ -19,7 +19,7 @@ import * as TraceParent from "../telemetry/TraceParent.ts"
 import { messageOf, type Next, type Outcome, ReconcileTimeout } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import type { Hold } from "./Hold.ts"
-import type { Change } from "./HotLoop.ts"
+import type { Change, Fight } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 import type { Reachability } from "./Reachability.ts"
 import type { Correction } from "./Reconciliation.ts"
@@ -80,6 +80,8 @@ export interface Started {
   readonly failing: Trouble | undefined
   /** Whether a failure of this attempt has lasted. */
   readonly lasts: boolean
+  /** The fight that lasts. */
+  readonly fight: Fight | undefined
   readonly root: Recording.Span | undefined
   readonly ledger: Ledger
   readonly corrections: Array<Correction>

@@ -50,11 +50,14 @@ import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import { messageOf } from "./Attempt.ts"
 import * as FieldOwner from "./FieldOwner.ts"
+import * as Fought from "./Fought.ts"
 import { NotServed } from "./NotServed.ts"
 import * as Ownership from "./Ownership.ts"
 import * as Paused from "./Paused.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Refused from "./Refused.ts"
+import * as Result from "./Result.ts"
+import * as Shown from "./Shown.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import { TooLarge } from "./TooLarge.ts"
@@ -79,6 +82,8 @@ interface Report {
   readonly message: string
   /** Whether the retries may still overcome it. */
   readonly isLasting?: boolean
+  /** Whether the reconcile goes on: then only Ready has the report. */
+  readonly isFight?: boolean
 }
 
 const report = (reason: Reason, text: string): Report => ({
@@ -153,7 +158,9 @@ const isFleeting = (error: unknown): boolean =>
 /** Whether the runtime wrote a condition. Conditions of other programs may have no message. */
 const isReported = ({ message = "", reason }: Partial<Condition.Condition>): boolean =>
   reason !== undefined &&
-  (isLastingReport({ message }) || (Object.hasOwn(openings, reason) && message.startsWith(openings[reason as Reason])))
+  (reason === Fought.reason ||
+    isLastingReport({ message }) ||
+    (Object.hasOwn(openings, reason) && message.startsWith(openings[reason as Reason])))
 
 /** A failure that has lasted keeps its report through the first ten seconds of a new process, or after a change of the object. */
 const isLastingReport = ({ message = "" }: Partial<Condition.Condition>): boolean =>
@@ -166,7 +173,11 @@ const pauseMillis = 60_000
  * Writes the conditions of a report, unless the reconcile has written its own. Returns whether an Event must report it, too: an Event
  * that repeats costs little.
  */
-const write = (resource: Resource.Any, object: KubernetesObject, { isLasting = false, message, reason }: Report) =>
+const write = (
+  resource: Resource.Any,
+  object: KubernetesObject,
+  { isFight = false, isLasting = false, message, reason }: Report
+) =>
   Effect.gen(function* () {
     const { hasConditions, memory } = yield* Reconciliation
     if (Status.declares(resource, "conditions") !== true) return true
@@ -181,9 +192,13 @@ const write = (resource: Resource.Any, object: KubernetesObject, { isLasting = f
     const isReplaced = latest !== undefined && Condition.find(before, Condition.Ready)?.message !== latest.message
     if (isReplaced && at - latest.at < pauseMillis) return false
     const draft = { ...facts, observedGeneration: generation }
-    const drafts = [Condition.false(Condition.Ready, draft), Condition.true(type, draft)]
+    const ready = Condition.false(Condition.Ready, draft)
+    const drafts = isFight ? [ready] : [ready, Condition.true(type, draft)]
     const conditions = Condition.set(before, drafts, Time.seconds(at))
-    const observed = Status.declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
+    // In a fight, the reconcile writes it, or else it has the default.
+    const isUnsaid = !isFight || Number(Status.statusOf(current).observedGeneration) < 0
+    const observed =
+      isUnsaid && Status.declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
     yield* Status.set(object, { ...Status.statusOf(current), ...observed, conditions })
     if (conditions !== before) memory.reports.set(uid, { message: facts.message, at })
     return conditions !== before
@@ -194,16 +209,18 @@ const retract = (object: KubernetesObject) =>
   Effect.gen(function* () {
     const current = Option.getOrUndefined(yield* Status.cached(object))
     if (current === undefined) return
-    const { fieldManager, memory } = yield* Reconciliation
+    const { fieldManager, fight, memory } = yield* Reconciliation
     const latest = memory.reports.get(object.metadata.uid)
     // Conditions of other managers are left out: `update` keeps them.
     const conditions = Status.conditions(current).filter(({ type }) => Status.kstatus.includes(type))
+    const isFought = fight !== undefined && conditions.some(({ reason }) => reason === Fought.reason)
+    if (isFought) return
     const left = conditions.filter((each) => !isReported(each) || (latest && latest.message !== each.message))
     if (left.length < conditions.length) {
       // The server knows who wrote a report that this process has not written.
       const { managedFields = [] } = latest === undefined ? (yield* Ownership.live(object)).metadata : {}
-      const type = Condition.find(conditions, Condition.Stalled)?.type ?? Condition.Reconciling
-      const owners = FieldOwner.owners(managedFields, `status.conditions[${type}]`)
+      const type = [Condition.Stalled, Condition.Reconciling].find((each) => Condition.find(conditions, each))
+      const owners = FieldOwner.owners(managedFields, `status.conditions[${type ?? Condition.Ready}]`)
       const isOwn = owners.every(({ manager }) => manager === fieldManager)
       if (isOwn) yield* Status.set(object, { ...Status.statusOf(current), conditions: left })
     }
@@ -232,6 +249,27 @@ export const lasting = (
   const found = lastingReport(error, identity)
   return Effect.catchCause(announced(resource, object, error, found), () => warn(object, found))
 }
+
+/**
+ * Shows a fight on an object that its controller has reconciled. The result asks for another run when the fight is over without another
+ * write. A status of the reconcile already shows it.
+ */
+export const fought = (
+  resource: Resource.Any,
+  object: KubernetesObject,
+  result: Result.Result
+): Effect.Effect<Result.Result, Status.Failure, Needs> =>
+  Effect.flatMap(Reconciliation, ({ fight, memory }) => {
+    if (fight === undefined || Status.declares(resource, "conditions") !== true) return Effect.succeed(result)
+    const found = { reason: Fought.reason, message: fight.note, isFight: true }
+    return Effect.gen(function* () {
+      const { hasConditions } = yield* Reconciliation
+      yield* Shown.where("the fight", write(resource, object, found))
+      const at = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      if (hasConditions) memory.reports.set(object.metadata.uid, { message: fight.note, at })
+      return Result.within(result, fight.until - at)
+    })
+  })
 
 /**
  * Reports on the object why its attempts cannot continue, and removes the report when they can. Removes the condition of a pause before

@@ -39,6 +39,7 @@ import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import * as Drift from "./Drift.ts"
+import * as Fought from "./Fought.ts"
 import type { WrittenField } from "./HotLoop.ts"
 import * as OneCluster from "./OneCluster.ts"
 import * as Ownership from "./Ownership.ts"
@@ -104,8 +105,10 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
     const services = fiber.context as Context.Context<Reconciliation | Cache.Cache>
     const reconciliation = Context.get(services, Reconciliation)
     const { resource, memory } = reconciliation
-    const intent = shortened(concealed(Drift.json(desired), Context.get(fiber.context, Exchanges)))
-    const isReport = conditionsOf(intent).some(({ type }) => kstatus.includes(type))
+    const own = shortened(concealed(Drift.json(desired), Context.get(fiber.context, Exchanges)))
+    const isReport = conditionsOf(own).some(({ type }) => kstatus.includes(type))
+    const isFought = reconciliation.fight !== undefined && declares(resource, "conditions") === true
+    const intent = isFought ? Fought.over(own, conditionsOf(own), reconciliation) : own
     return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object), fiber), (found) => {
       // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
       const current = Option.getOrElse(same(found, object), () => object)
@@ -260,7 +263,7 @@ const write = (
     }
     const stored = statusOf(answer)
     // The answer shows how the server stores the sent fields. Any other difference is a change by another manager.
-    memory.accept(object.metadata.uid, "status", left(common(Drift.mergePatch(ours(answer), wanted), patch)))
+    memory.accept(object.metadata.uid, "status", left(Drift.common(Drift.mergePatch(ours(answer), wanted), patch)))
     const dropped = Drift.missing(patch, stored).flatMap(({ path, want, have }) =>
       have === undefined && want !== null ? [path] : []
     )
@@ -434,16 +437,6 @@ const declared = (schema: StructuralSchema | undefined, stored: Drift.Fields, wa
 /** The fields of the status that a patch changes, by path. */
 const fieldsOf = (patch: Drift.Json): ReadonlyArray<string> =>
   Drift.isRecord(patch) ? Object.keys(patch).map((field) => `status.${field}`) : ["status"]
-
-/** The differences in the sent fields. */
-const common = (rest: Drift.Json | undefined, sent: Drift.Json | undefined): Drift.Json | undefined => {
-  if (!Drift.isRecord(rest) || !Drift.isRecord(sent)) return sent === undefined ? undefined : rest
-  const parts = Object.entries(rest).flatMap(([name, value]): ReadonlyArray<readonly [string, Drift.Json]> => {
-    const part = common(value, Object.hasOwn(sent, name) ? sent[name] : undefined)
-    return part === undefined ? [] : [[name, part]]
-  })
-  return parts.length === 0 ? undefined : Object.fromEntries(parts)
-}
 
 /** The remaining differences, as the memory keeps them. */
 const left = (patch: Drift.Json | undefined): ReadonlyArray<Drift.Difference> =>

@@ -139,6 +139,7 @@ const loop = <R>(
             selectors: controller.selectors,
             owns: controller.owns,
             lasts: started.lasts,
+            fight: started.fight,
             retryAt,
             corrected: (correction: Correction) => void corrections.push(correction),
             changed: (change: Change) => void changes.push(change)
@@ -229,7 +230,7 @@ const loop = <R>(
         if (memory.paused.size > 0 && object !== undefined && Paused.reasonOf(object) === undefined)
           memory.paused.delete(object.metadata.uid)
         const generation = object?.metadata.generation
-        const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid)
+        const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid, startedAt)
 
         // A new generation resets the back-off, because the change may be the fix.
         const failing = trouble.get(item.key)
@@ -248,6 +249,7 @@ const loop = <R>(
           changes,
           failing,
           lasts,
+          fight: entries?.fight,
           retry: undefined
         }
         current = started

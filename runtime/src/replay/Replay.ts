@@ -134,6 +134,7 @@ const attempted = <R>(
       object,
       memory: Memory.make(HotLoop.make(), { uid: object.metadata.uid, entries: entriesOf(document) }),
       hasConditions: false,
+      fight: document.memory.fight,
       applied: controller.applied,
       deleted: controller.deleted,
       selectors: controller.selectors,

@@ -261,17 +261,18 @@ describe("CustomResource.make", () => {
       CustomResource.make({ ...plain, status, columns }).definition.columns.map(({ name }) => name)
     const conditions = Schema.Struct({ conditions: Schema.optionalKey(Condition.list) })
     const age = { name: "Born", path: ".metadata.creationTimestamp" }
-    expect(named(conditions)).toEqual(["Ready", "Reason", "Since", "Age"])
+    expect(named(conditions)).toEqual(["Ready", "Reason", "Since", "Paused", "Age"])
     expect(named(conditions, { name: "Name", path: ".metadata.name", type: "string" }, age)).toEqual([
       "Ready",
       "Reason",
       "Since",
+      "Paused",
       "Name",
       "Born"
     ])
     // A column of the author replaces the one of the same name.
     const own = { name: "Ready", path: ".metadata.name", type: "string" } as const
-    expect(named(conditions, own)).toEqual(["Reason", "Since", "Ready", "Age"])
+    expect(named(conditions, own)).toEqual(["Reason", "Since", "Paused", "Ready", "Age"])
     expect(named(undefined)).toEqual([])
     expect(named(Schema.Struct({ conditions: Schema.optionalKey(Schema.Array(Schema.String)) }))).toEqual([])
   })
@@ -306,6 +307,7 @@ describe("CustomResource.make", () => {
       "Ready string",
       "Reason string",
       "Since date",
+      "Paused string",
       "text string",
       "whole integer",
       "number number",

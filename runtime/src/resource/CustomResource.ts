@@ -49,7 +49,7 @@ export interface CustomDesired<SpecEncoded> {
 
 /**
  * A column of `kubectl get`. A kind whose status has the conditions of `Condition.list` also gets the columns Ready, Reason and Since, which
- * show its condition Ready, and Age. Other kinds with columns get no age: add `.metadata.creationTimestamp`.
+ * show its condition Ready, Paused, and Age. Other kinds with columns get no age: add `.metadata.creationTimestamp`.
  */
 export interface Column {
   /** Its heading. */

@@ -1,4 +1,4 @@
-/** The columns of `kubectl get` that show the condition Ready, for each kind whose status has conditions. */
+/** The columns of `kubectl get` that show the condition Ready and a pause, for each kind whose status has conditions. */
 import type { StructuralSchema } from "./StructuralSchema.ts"
 
 /** Whether the status has conditions as `Condition.list` declares them: one per type. */
@@ -27,7 +27,13 @@ const readyColumns: ReadonlyArray<TypedColumn> = [
     description: "Whether the object has the state of its spec"
   },
   { name: "Reason", path: ofReady("reason"), type: "string", description: "Why, in one word" },
-  { name: "Since", path: ofReady("lastTransitionTime"), type: "date", description: "When Ready last changed" }
+  { name: "Since", path: ofReady("lastTransitionTime"), type: "date", description: "When Ready last changed" },
+  {
+    name: "Paused",
+    path: '.status.conditions[?(@.type=="Paused")].status',
+    type: "string",
+    description: "Whether a user pauses the object"
+  }
 ]
 
 const ageColumn: TypedColumn = { name: "Age", path: ".metadata.creationTimestamp", type: "date" }

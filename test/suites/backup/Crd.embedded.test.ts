@@ -74,10 +74,11 @@ describe.concurrent("The kinds Backup and Restore", () => {
       // The CRD requires only fields that the tutorial also requires, so that the tutorial's manifests apply.
       const required = version?.schema?.openAPIV3Schema?.properties?.spec?.required ?? []
       expect(required).toEqual(["source"])
-      expect(version?.additionalPrinterColumns?.map(({ jsonPath, name }) => [name, jsonPath]).slice(0, 8)).toEqual([
+      expect(version?.additionalPrinterColumns?.map(({ jsonPath, name }) => [name, jsonPath]).slice(0, 9)).toEqual([
         ["Ready", '.status.conditions[?(@.type=="Ready")].status'],
         ["Reason", '.status.conditions[?(@.type=="Ready")].reason'],
         ["Since", '.status.conditions[?(@.type=="Ready")].lastTransitionTime'],
+        ["Paused", '.status.conditions[?(@.type=="Paused")].status'],
         ["Source", ".spec.source"],
         ["Schedule", ".spec.schedule"],
         ["Destination", ".spec.destination"],

@@ -47,7 +47,7 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /** Replaces each template by the name of its value in capitals. */
-const plain = (template: string): string =>
+export const plain = (template: string): string =>
   template
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => label.toUpperCase())
     .replaceAll(

@@ -91,6 +91,7 @@ describe.concurrent("the WebApp kind", () => {
             { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
             { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
             { name: "Since", type: "date", jsonPath: '.status.conditions[?(@.type=="Ready")].lastTransitionTime' },
+            { name: "Paused", type: "string", jsonPath: '.status.conditions[?(@.type=="Paused")].status' },
             { name: "Image", type: "string", jsonPath: ".spec.image" },
             { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
             { name: "Ready Pods", type: "integer", jsonPath: ".status.readyReplicas" },

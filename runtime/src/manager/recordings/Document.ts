@@ -83,6 +83,8 @@ export interface Document {
     readonly dropped: ReadonlyArray<string>
     /** The optional kinds that the API server did not serve; absent if there were none. */
     readonly unserved?: ReadonlyArray<string> | undefined
+    /** The fight with another manager; absent without one. */
+    readonly fight?: { readonly note: string; readonly until: number } | undefined
   }
   /** The index of the reconciled object in `objects`. */
   readonly start: number
@@ -209,7 +211,7 @@ const ownerOf = (owner: CachedRead["of"]): string => {
 }
 
 const memoryDocument = (
-  { accepted, dropped, isBereft, isClean, report, unserved }: Entries,
+  { accepted, dropped, fight, isBereft, isClean, report, unserved }: Entries,
   { text }: Redaction.Redaction
 ): Document["memory"] => ({
   ...(accepted !== undefined && {
@@ -221,7 +223,8 @@ const memoryDocument = (
   clean: isClean,
   bereft: isBereft,
   dropped: Array.from(dropped, (hash) => hash.toString()),
-  ...(unserved.size > 0 && { unserved: [...unserved] })
+  ...(unserved.size > 0 && { unserved: [...unserved] }),
+  ...(fight !== undefined && { fight: { ...fight, note: text(fight.note) } })
 })
 
 /** The memory of a document. */
@@ -234,7 +237,8 @@ export const entriesOf = ({ memory }: Document): Entries => ({
   isClean: memory.clean,
   isBereft: memory.bereft,
   dropped: new Set(memory.dropped.map(BigInt)),
-  unserved: new Set(memory.unserved)
+  unserved: new Set(memory.unserved),
+  fight: memory.fight
 })
 
 /** The redaction that knows the secrets of a recording. */
@@ -348,6 +352,8 @@ const isMemory = (value: unknown): boolean =>
   isMembers(value) &&
   isListOf(value.dropped, isHash) &&
   (value.unserved === undefined || isListOf(value.unserved, (each) => typeof each === "string")) &&
+  (value.fight === undefined ||
+    (isMembers(value.fight) && areTexts(value.fight, "note") && typeof value.fight.until === "number")) &&
   (value.accepted === undefined || (isMembers(value.accepted) && Object.values(value.accepted).every(isHash)))
 
 const isRead = (value: unknown): boolean =>

@@ -24,7 +24,7 @@ const attempt = (over: Partial<Attempt> = {}): Attempt =>
   AttemptFixture.attempt({
     id: ids[0],
     object: { metadata },
-    memory: Memory.make().entriesOf("u"),
+    memory: Memory.make().entriesOf("u", 0),
     exchanges: [AttemptFixture.exchange()],
     ...over
   })
@@ -162,7 +162,8 @@ describe("A value of a Secret that the attempt read", () => {
   })
 
   test("is not in the report of the controller, or in the filter of a list", async () => {
-    const memory = { ...Memory.make().entriesOf("u"), report: { message: `bad ${value}`, at: 1 } }
+    const fight = { note: `a fight over ${value}`, until: 9 }
+    const memory = { ...Memory.make().entriesOf("u", 0), report: { message: `bad ${value}`, at: 1 }, fight }
     const reads = [
       { verb: "get", resource: BuiltIn.Secret, of: "default/s", found: secret },
       { verb: "list", resource: BuiltIn.Pod, of: { index: { name: "secret", value } }, found: [] },
@@ -172,6 +173,14 @@ describe("A value of a Secret that the attempt read", () => {
     expect(body).not.toContain(value)
     const document = JSON.parse(body)
     expect(document.memory.report).toEqual({ message: "bad xxxxxxxxxxxxxxxxxxxxx", at: 1 })
+    const parsed = Document.parse(body)
+    expect(typeof parsed === "string" ? parsed : Document.entriesOf(parsed).fight).toEqual({
+      note: "a fight over xxxxxxxxxxxxxxxxxxxxx",
+      until: 9
+    })
+    expect(
+      Document.parse(JSON.stringify({ ...document, memory: { ...document.memory, fight: { note: 1 } } }))
+    ).toContain("memory")
     expect(document.reads[2].filter).toEqual({ index: { name: "secret", value: "default/s" } })
   })
 })

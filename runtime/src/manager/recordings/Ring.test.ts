@@ -23,7 +23,7 @@ const attempt = (over: Partial<Attempt> = {}): Attempt =>
   AttemptFixture.attempt({
     id: id(),
     object: object("a"),
-    memory: Memory.make().entriesOf("a"),
+    memory: Memory.make().entriesOf("a", 0),
     exchanges: wrote,
     ...over
   })
@@ -145,5 +145,5 @@ test("Texts count by the bytes of their characters, and the memory of the contro
   const text = (each: string) => sizeOf({ object: object("a", each.repeat(1000)) })
   expect(text("\u0436")).toBe(text("x") + 1000)
   const accepted = new Map(Array.from({ length: 200 }, (_, at) => [`slot-${at}`, BigInt(at)]))
-  expect(sizeOf({ memory: { ...Memory.make().entriesOf("u"), accepted } })).toBeGreaterThan(usual + 20_000)
+  expect(sizeOf({ memory: { ...Memory.make().entriesOf("u", 0), accepted } })).toBeGreaterThan(usual + 20_000)
 })

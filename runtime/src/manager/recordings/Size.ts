@@ -39,8 +39,8 @@ const of = (object: object): number => {
 /** The bytes of an entry in a map or a set, with its hash. */
 const bytesOfEntry = 100
 
-const ofMemory = ({ accepted, dropped, report }: Entries): number => {
-  let bytes = dropped.size * bytesOfEntry + Text.bytes(report?.message)
+const ofMemory = ({ accepted, dropped, fight, report }: Entries): number => {
+  let bytes = dropped.size * bytesOfEntry + Text.bytes(report?.message) + Text.bytes(fight?.note)
   for (const slot of accepted?.keys() ?? []) bytes += bytesOfEntry + Text.bytes(slot)
   return bytes
 }

@@ -2,6 +2,7 @@
  * The worst fact about an object that this process reconciles. It leads the answer, because an attempt without an error says little: the
  * attempts of a fight have none, and an object that its controller can only report on has none either.
  */
+import * as HotLoop from "../../controller/HotLoop.ts"
 import { isPaused } from "../../resource/PauseAnnotation.ts"
 import { type ConditionFact, conditionsOf, type Facts, named } from "./Facts.ts"
 import { past, span } from "./Time.ts"
@@ -21,8 +22,8 @@ export interface Found {
   readonly hints?: ReadonlyArray<string>
 }
 
-/** How long a loop or a correction leads after the last write that belonged to it, in ms. */
-export const recentMillis = 300_000
+/** How long a correction leads, in ms. */
+export const recentMillis = HotLoop.recentMillis
 
 /** The condition that says why an object is not ready. */
 const reasonOf = (conditions: ReadonlyArray<ConditionFact>): ConditionFact | undefined =>
@@ -39,7 +40,7 @@ const words = ({ lastTransitionTime, message, reason, status, type }: ConditionF
 const ofLoop = (facts: Facts, isFight: boolean): Found | undefined => {
   const { loop, now } = facts
   if (loop === undefined || loop.reason === "altered" || (loop.reason === "fight") !== isFight) return undefined
-  if (now - loop.at >= recentMillis) return undefined
+  if (now - loop.at >= HotLoop.recentMillis) return undefined
   const what = isFight
     ? `${named(facts)} is in a fight with ${loop.manager ?? "another manager"}`
     : `Controller ${facts.controller.name} writes ${named(facts)} to no effect`
