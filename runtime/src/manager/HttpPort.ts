@@ -16,10 +16,10 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as CertificateSource from "../webhook/CertificateSource.ts"
+import * as HttpHead from "../webhook/HttpHead.ts"
 import * as Listener from "../webhook/Listener.ts"
 import * as OpenConnections from "../webhook/OpenConnections.ts"
 import type * as BindAddress from "./BindAddress.ts"
-import * as HttpHead from "./HttpHead.ts"
 
 /** Concurrent connections of one IP address: more than its requests of a route, so that it reads why more are refused. */
 export const mostConnectionsOfAddress = 200
@@ -27,7 +27,7 @@ export const mostConnectionsOfAddress = 200
 const limits: OpenConnections.Limits = {
   most: 1000,
   mostOfAddress: mostConnectionsOfAddress,
-  patience: { new: 5000, receiving: 0, idle: 10_000, working: 10_000 }
+  patience: { new: 5000, receiving: 0, idle: 10_000, working: 10_000, ending: 10_000 }
 }
 
 /** The size of the first line and the headers of a request, in bytes. A token of a user with many groups has some thousand. */
@@ -106,12 +106,12 @@ export const make = (
 
     const handle = async (socket: Socket, dialog: Dialog, text: string): Promise<void> => {
       const head = HttpHead.parse(text)
-      if (head === undefined || head.hasBody || !head.isPersistent) dialog.isLast = true
+      if (head?.length !== 0 || !head.isPersistent) dialog.isLast = true
       if (head === undefined)
         return respond(socket, dialog, refusal(400, "this is not a valid HTTP/1.1 request"), false)
-      const { hasBody, request } = head
+      const { length, request } = head
       const sent = (response: Response) => respond(socket, dialog, response, request.method === "HEAD")
-      return hasBody ? sent(refusal(413, "a request takes no body")) : answer(request, socket.remoteAddress, sent)
+      return length !== 0 ? sent(refusal(413, "a request takes no body")) : answer(request, socket.remoteAddress, sent)
     }
 
     const receive = (socket: Socket, dialog: Dialog, chunk: Buffer): void => {
