@@ -361,19 +361,23 @@ const isCondition = (entry: Drift.Json): entry is Condition.Condition =>
 /** The conditions to write. Conditions of kstatus exist only while they are desired. */
 export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconciling, Condition.Stalled]
 
-/** With messages that the API server accepts. They may have texts of users, and it would refuse the whole status. */
+/** With messages that the API server accepts, and that a terminal can show. They may have texts of users. */
 const shortened = (desired: Drift.Fields): Drift.Fields => {
   const conditions = conditionsOf(desired)
-  return conditions.some(({ message }) => isLong(message))
-    ? { ...desired, conditions: conditions.map((each): Drift.Json => ({ ...each, message: clipped(each.message) })) }
+  return conditions.some(({ message }) => !isPlain(message))
+    ? { ...desired, conditions: conditions.map((each): Drift.Json => ({ ...each, message: plain(each.message) })) }
     : desired
 }
 
 // An entry of another type than the schema may lack the message.
-const isLong = (message: string | undefined): boolean => (message ?? "").length > Condition.longestMessage
+const isPlain = (message: string | undefined): boolean =>
+  message === undefined || (message.length <= Condition.longestMessage && Text.isPrintable(message))
 
-const clipped = (message: string): string =>
-  isLong(message) ? Text.clip(message, Condition.longestMessage - 1) : message
+const plain = (message: string): string => {
+  if (isPlain(message)) return message
+  const text = Text.printable(message)
+  return text.length > Condition.longestMessage ? Text.clip(text, Condition.longestMessage - 1) : text
+}
 
 const isDated = ({ lastTransitionTime }: Partial<Condition.Condition>): boolean => lastTransitionTime !== undefined
 

@@ -145,7 +145,10 @@ export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limi
       Effect.gen(function* () {
         const look = Effect.sync(() => {
           for (const [socket, connection] of sockets) {
-            if (!isBusy(connection) && connection.seen++ >= quietLooks) socket.end()
+            if (isBusy(connection) || connection.seen++ < quietLooks) continue
+            // A client that still sends a body, which nobody reads, does not see the end.
+            if (connection.phase === "ending") socket.destroy()
+            else socket.end()
           }
           return isQuiet() && sockets.size === 0
         })
