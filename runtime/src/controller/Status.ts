@@ -33,7 +33,6 @@ import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesO
 import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import type { StructuralSchema } from "../resource/StructuralSchema.ts"
-import * as Text from "../resource/Text.ts"
 import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
@@ -365,19 +364,17 @@ export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconc
 const shortened = (desired: Drift.Fields): Drift.Fields => {
   const conditions = conditionsOf(desired)
   return conditions.some(({ message }) => !isPlain(message))
-    ? { ...desired, conditions: conditions.map((each): Drift.Json => ({ ...each, message: plain(each.message) })) }
+    ? {
+        ...desired,
+        conditions: conditions.map(
+          (each): Drift.Json => (isPlain(each.message) ? each : { ...each, message: Condition.plain(each.message) })
+        )
+      }
     : desired
 }
 
 // An entry of another type than the schema may lack the message.
-const isPlain = (message: string | undefined): boolean =>
-  message === undefined || (message.length <= Condition.longestMessage && Text.isPrintable(message))
-
-const plain = (message: string): string => {
-  if (isPlain(message)) return message
-  const text = Text.printable(message)
-  return text.length > Condition.longestMessage ? Text.clip(text, Condition.longestMessage - 1) : text
-}
+const isPlain = (message: string | undefined): boolean => message === undefined || Condition.plain(message) === message
 
 const isDated = ({ lastTransitionTime }: Partial<Condition.Condition>): boolean => lastTransitionTime !== undefined
 
