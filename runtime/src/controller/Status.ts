@@ -363,18 +363,15 @@ export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconc
 /** With messages that the API server accepts, and that a terminal can show. They may have texts of users. */
 const shortened = (desired: Drift.Fields): Drift.Fields => {
   const conditions = conditionsOf(desired)
-  return conditions.some(({ message }) => !isPlain(message))
-    ? {
-        ...desired,
-        conditions: conditions.map(
-          (each): Drift.Json => (isPlain(each.message) ? each : { ...each, message: Condition.plain(each.message) })
-        )
-      }
-    : desired
+  const plain = conditions.map(withPlainMessage)
+  return plain.every((each, at) => each === conditions[at]) ? desired : { ...desired, conditions: plain }
 }
 
-// An entry of another type than the schema may lack the message.
-const isPlain = (message: string | undefined): boolean => message === undefined || Condition.plain(message) === message
+/** The same condition if its message has that form. An entry of another type than the schema may lack the message. */
+const withPlainMessage = (condition: Partial<Condition.Condition>): Drift.Json => {
+  const message = condition.message === undefined ? undefined : Condition.plain(condition.message)
+  return message === condition.message ? condition : { ...condition, message }
+}
 
 const isDated = ({ lastTransitionTime }: Partial<Condition.Condition>): boolean => lastTransitionTime !== undefined
 
