@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { connect, type TLSSocket } from "node:tls"
 
 /** The memory that all clients together may take, in MiB. */
-const most = 256
+const most = 330
 
 const mega = 2 ** 20
 const head = "POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
