@@ -11,13 +11,10 @@ import * as SecretValues from "../telemetry/SecretValues.ts"
 import * as ApiError from "./ApiError.ts"
 import { Exchanges, type Ledger } from "./Exchange.ts"
 import type { Handler } from "./Handler.ts"
-import { infoOf, type Request } from "./Request.ts"
+import { infoOf, mostErrorBytes, type Request } from "./Request.ts"
 import type { Response, ResponseHeaders, Streaming } from "./Response.ts"
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
-
-// The largest body of an error that is read, in bytes. Errors are small.
-const largestError = 1 << 20
 
 /** Removes the values of Secrets in a request, and of those that its reconcile knows, from a text. */
 export const hiding = ({ body, path }: Request, ledger?: Ledger): ((text: string) => string) => {
@@ -51,7 +48,7 @@ export const check =
 const readError = Effect.fnUntraced(function* (streaming: Streaming) {
   const decoder = new TextDecoder()
   let body = ""
-  while (body.length < largestError) {
+  while (body.length < mostErrorBytes) {
     const bytes = yield* streaming.next
     if (bytes === undefined) break
     body += decoder.decode(bytes, { stream: true })

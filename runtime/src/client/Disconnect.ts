@@ -3,6 +3,7 @@
  * are those of Bun's fetch, HTTP/1.1 and HTTP/2.
  */
 import * as ApiError from "./ApiError.ts"
+import { mostBytes } from "./Request.ts"
 
 interface Meaning {
   readonly reason: string
@@ -32,6 +33,7 @@ const meanings: { readonly [code: string]: Meaning } = {
   HTTP2RefusedStream: unsent("the server closes the connection, and has not processed the request"),
   HTTP2ProtocolError: lost("connection lost, or the server reset the stream"),
   DEADLINE: lost("no answer in time"),
+  TOO_LARGE: lost(`the answer, or an event of the watch, is too large (at most ${mostBytes} bytes)`),
   ERR_PROXY_TUNNEL: unsent("the proxy has no connection to the server"),
   PROXY_DENIED: misconfigured("the proxy does not let us through: does its URL have the right name and password?"),
   PROXY_URL: misconfigured("the proxy's URL is not valid"),

@@ -24,7 +24,10 @@ export interface Request {
   readonly dryRun?: boolean | undefined
   /** The timeout of the response in ms, default {@link defaultTimeoutMillis}. For a stream, that of its headers. */
   readonly timeoutMillis?: number | undefined
-  /** The largest body of the response, in bytes. The transport ends a larger one early, and returns an empty body. Default no limit. */
+  /**
+   * The largest body of the response, in bytes. The transport ends a larger one early, and returns an empty body. Default: it fails beyond
+   * {@link mostBytes}.
+   */
   readonly maxBytes?: number | undefined
   /**
    * When the leadership of its sender ends, in ms of the monotonic clock; later after each renewal. The deadline of the request is
@@ -47,6 +50,15 @@ export interface Request {
  * 500 objects over a slow connection.
  */
 export const defaultTimeoutMillis = 30_000
+
+/**
+ * The largest answer, and the largest event of a watch, in bytes. An object has at most 3 MiB: `MaxRequestBodyBytes` in k8s.io/apiserver
+ * v0.37.1, pkg/server/config.go. But an aggregated API server may send anything.
+ */
+export const mostBytes = 16 * 1024 * 1024
+
+/** The part of an error's body that is read, in bytes. Errors are small. */
+export const mostErrorBytes = 1024 * 1024
 
 /** The method and the path without the query, for errors. */
 export const infoOf = (request: Pick<Request, "method" | "path">): RequestInfo => {

@@ -8,6 +8,7 @@
  * | 500, 502, 503, 504                        | yes (1)            | no: outcome unknown  |
  * | 429                                       | yes                | yes: not processed   |
  * | a wrong setting (certificate, proxy, URL) | no                 | no                   |
+ * | an answer that is too large               | no                 | no                   |
  * | stopped by a fence                        | no                 | no                   |
  * | everything else, above all 409            | no                 | no                   |
  *
@@ -54,7 +55,10 @@ const mayHelp = (request: Request, error: ApiError): boolean => {
   switch (error._tag) {
     case "Transport":
       return (
-        !Disconnect.isFatal(error) && error.code !== "CREDENTIALS" && (request.repeatable || error.outcome === "unsent")
+        !Disconnect.isFatal(error) &&
+        error.code !== "CREDENTIALS" &&
+        error.code !== "TOO_LARGE" &&
+        (request.repeatable || error.outcome === "unsent")
       )
     case "TooManyRequests":
       return true

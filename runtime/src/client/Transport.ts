@@ -16,7 +16,7 @@ import type { Cluster, Credentials, CredentialsError, Tls } from "./Cluster.ts"
 import * as Disconnect from "./Disconnect.ts"
 import * as Fence from "./Fence.ts"
 import * as ProxySettings from "./ProxySettings.ts"
-import { infoOf, type Request } from "./Request.ts"
+import { infoOf, mostBytes, mostErrorBytes, type Request } from "./Request.ts"
 import type { Response, Streaming } from "./Response.ts"
 
 /**
@@ -78,22 +78,34 @@ const sessionTls = (tls: Tls) => ({
   rejectUnauthorized: tls.insecure !== true
 })
 
-/** The whole body, or an empty text if it has more bytes. Then the rest is not read. */
-const textOf = async (answer: globalThis.Response, maxBytes: number | undefined, abort: AbortController) => {
-  const { body, headers } = answer
-  if (maxBytes === undefined || body === null) return answer.text()
+/** A body that has more bytes than a request allows. */
+class TooLarge extends Error {
+  readonly code = "TOO_LARGE"
+}
+
+/**
+ * The whole body. Of a larger one than allowed the rest is not read: it is an empty text if the request has a limit, the first part if it is
+ * an error, and otherwise a failure. The limits hold for the body without its compression.
+ */
+const textOf = async (answer: globalThis.Response, { maxBytes }: Request, abort: AbortController) => {
+  const { body, headers, status } = answer
+  if (body === null) return ""
+  const isError = status >= 400
+  const most = isError ? mostErrorBytes : (maxBytes ?? mostBytes)
   const length = headers.get("content-encoding") === null ? headers.get("content-length") : null
   // Reading in parts takes a sixth more CPU.
-  if (length !== null && Number(length) <= maxBytes) return answer.text()
+  if (length !== null && Number(length) <= most) return answer.text()
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let text = ""
   let bytes = 0
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     bytes += part.value.length
-    if (bytes > maxBytes) {
+    if (bytes > most) {
       abort.abort()
-      return ""
+      if (isError) return text
+      if (maxBytes !== undefined) return ""
+      throw new TooLarge()
     }
     text += decoder.decode(part.value, { stream: true })
   }
@@ -238,7 +250,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
       try {
         start(request, credentials, controller.signal).then(
           (answer) =>
-            textOf(answer, request.maxBytes, controller).then(
+            textOf(answer, request, controller).then(
               (body) => resume(Effect.succeed({ status: answer.status, headers: answer.headers, body })),
               fail
             ),

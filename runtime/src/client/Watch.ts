@@ -8,6 +8,7 @@ import type { KubernetesObject, ManagedFieldsEntry } from "../resource/Kubernete
 import * as Time from "../resource/Time.ts"
 import * as ApiError from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
+import { mostBytes } from "./Request.ts"
 import type { Streaming } from "./Response.ts"
 
 /**
@@ -149,6 +150,10 @@ export const parser = (request: ApiError.RequestInfo): Parser => {
       let end = text.indexOf("\n")
       if (end < 0) {
         rest += text
+        if (rest.length > mostBytes) {
+          failure = Disconnect.make(request, `a line of ${rest.length} characters`, "TOO_LARGE")
+          rest = ""
+        }
         return events
       }
       let start = 0

@@ -35,9 +35,8 @@ export interface ControllerMetrics {
   ) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** The priorities with their own series, and the label of all others, as in controller-runtime. */
+/** The priorities with their own series, as in controller-runtime. */
 const priorities = 25
-const otherPriorities = "exceeded_cardinality_limit"
 
 /** The numbers without a queue. Priority 0 always has a series; other priorities from their first use. */
 const empty: Pick<Snapshot, "processing" | "unfinishedMillis" | "longestRunMillis" | "depth"> = {
@@ -158,7 +157,7 @@ export const make = (
         gauge(Metric.queueDepth, { ...queued, priority: String(priority) }).set(depth.get(priority) ?? 0)
       }
       if (others > 0 || known.size === priorities) {
-        gauge(Metric.queueDepth, { ...queued, priority: otherPriorities }).set(others)
+        gauge(Metric.queueDepth, { ...queued, priority: Metrics.others }).set(others)
       }
     }
     const setState = (state: typeof empty): void => {

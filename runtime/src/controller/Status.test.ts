@@ -69,6 +69,22 @@ describe("A status", () => {
   )
 
   effect(
+    "has messages that a terminal can show, because they may quote the keys of a user",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const message = "spec.template.a\u001b[2J\u009b\u202e: is unknown\n\tand so on"
+        const { reconcile } = wants(() => ({ conditions: [{ ...condition("Ready"), message }] }))
+        yield* run({ reconcile })
+        const [ready] = server.get(Widget, "a")?.status?.conditions ?? []
+        expect(ready?.message).toBe("spec.template.a\\u001b[2J\\u009b\\u202e: is unknown\n\tand so on")
+        yield* touch(server, "1")
+        expect(patches(server)).toHaveLength(1)
+      })
+    )
+  )
+
+  effect(
     "is sent once, as a merge patch of the changes, and not at all without changes",
     withWorld(({ server }) =>
       Effect.gen(function* () {

@@ -33,7 +33,6 @@ import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesO
 import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import type { StructuralSchema } from "../resource/StructuralSchema.ts"
-import * as Text from "../resource/Text.ts"
 import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
@@ -364,19 +363,18 @@ const isCondition = (entry: Drift.Json): entry is Condition.Condition =>
 /** The conditions to write. Conditions of kstatus exist only while they are desired. */
 export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconciling, Condition.Stalled]
 
-/** With messages that the API server accepts. They may have texts of users, and it would refuse the whole status. */
+/** With messages that the API server accepts, and that a terminal can show. They may have texts of users. */
 const shortened = (desired: Drift.Fields): Drift.Fields => {
   const conditions = conditionsOf(desired)
-  return conditions.some(({ message }) => isLong(message))
-    ? { ...desired, conditions: conditions.map((each): Drift.Json => ({ ...each, message: clipped(each.message) })) }
-    : desired
+  const plain = conditions.map(withPlainMessage)
+  return plain.every((each, at) => each === conditions[at]) ? desired : { ...desired, conditions: plain }
 }
 
-// An entry of another type than the schema may lack the message.
-const isLong = (message: string | undefined): boolean => (message ?? "").length > Condition.longestMessage
-
-const clipped = (message: string): string =>
-  isLong(message) ? Text.clip(message, Condition.longestMessage - 1) : message
+/** The same condition if its message has that form. An entry of another type than the schema may lack the message. */
+const withPlainMessage = (condition: Partial<Condition.Condition>): Drift.Json => {
+  const message = condition.message === undefined ? undefined : Condition.plain(condition.message)
+  return message === condition.message ? condition : { ...condition, message }
+}
 
 const isDated = ({ lastTransitionTime }: Partial<Condition.Condition>): boolean => lastTransitionTime !== undefined
 

@@ -110,6 +110,15 @@ describe("An Event", () => {
     })
   )
 
+  effect("has a note that a terminal can show", () =>
+    Effect.gen(function* () {
+      const { record, server } = yield* start
+      yield* record({ note: "the key a\u001b[2J\u009b\u202e is unknown" })
+      yield* settle
+      expect(events(server)[0]).toMatchObject({ note: "the key a\\u001b[2J\\u009b\\u202e is unknown" })
+    })
+  )
+
   effect("has a later time than the previous Event, even within one millisecond", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start

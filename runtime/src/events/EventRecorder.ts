@@ -31,6 +31,7 @@ import * as WriteSwitch from "../client/WriteSwitch.ts"
 import * as Bounded from "../resource/Bounded.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Text from "../resource/Text.ts"
 import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Metric from "../telemetry/Metric.ts"
@@ -377,7 +378,7 @@ export const make = (options: {
                 type,
                 reason: cut(entry.reason, 128),
                 action: cut(entry.action ?? "Reconcile", 128),
-                note: cut(fiber.getRef(Exchanges)?.hide(entry.note) ?? entry.note, 1024),
+                note: cut(Text.printable(fiber.getRef(Exchanges)?.hide(entry.note) ?? entry.note), 1024),
                 controller: fiber.getRef(FieldManager),
                 ...now()
               }

@@ -206,6 +206,36 @@ describe("Crds.install", () => {
     )
   )
 
+  for (const [what, fault] of [
+    ["is overloaded", Faults.tooManyRequests("1 second")],
+    ["is unavailable", Faults.unavailable],
+    ["has failed", Faults.answer(500)],
+    ["times out", Faults.answer(504)],
+    ["refuses connections", Faults.refused],
+    ["loses the answer", Faults.lost]
+  ] as const)
+    for (const verb of ["get", "create"] as const) {
+      effect(
+        `waits until the API server, which ${what} at the ${verb}, accepts the CRD`,
+        withServer((server, lines) =>
+          Effect.gen(function* () {
+            const failing = server.faults.on({ verb, kind: CustomResourceDefinition }, fault)
+            const installing = yield* Effect.forkChild(Crds.install([Widget]))
+            for (let at = 0; at < 60; at++) yield* Effect.andThen(TestClock.adjust("1 second"), settle)
+            if (verb === "get") expect(yield* ended(installing)).toBe(false)
+            expect(lines.filter((line) => line.includes(`Cannot apply CRD ${name}, retrying: `)).length).toBeWithin(
+              1,
+              9
+            )
+            failing.remove()
+            for (let at = 0; at < 60; at++) yield* Effect.andThen(TestClock.adjust("1 second"), settle)
+            yield* Fiber.join(installing)
+            expect(server.list(CustomResourceDefinition)).toHaveLength(1)
+          })
+        )
+      )
+    }
+
   effect(
     "fails at once without permission",
     withServer((server) =>

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
+import * as Disconnect from "../client/Disconnect.ts"
 import * as Patch from "../client/Patch.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import * as Crd from "../resource/Crd.ts"
@@ -38,6 +39,7 @@ export interface Settings {
  *
  * A CRD that the apply would narrow stays unchanged, and one warning names the fields and versions that would be lost. So an older
  * program does not break a newer one beside it. Concurrent installers decide by each other's writes and never overwrite them.
+ * If the API server is overloaded, fails or does not answer, the log says so, and the installation is retried.
  *
  * Needs the permissions to get, create and patch `customresourcedefinitions` of `apiextensions.k8s.io`.
  */
@@ -57,9 +59,34 @@ export const install = (
         yield* outcome._tag === "Applied"
           ? Effect.logInfo(`Applied CRD ${name}`)
           : Effect.logDebug(`CRD ${name} needs no change`)
-      }),
+      }).pipe(
+        Effect.tapError((error) =>
+          isTemporary(error)
+            ? Effect.logWarning(`Cannot apply CRD ${nameOf(kind)}, retrying: ${error.message}`)
+            : Effect.void
+        ),
+        Effect.retry({ while: isTemporary, schedule: retries })
+      ),
     { discard: true }
   )
+
+/** From a second, because the client has already retried for some, to half a minute. */
+const retries = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
+
+/** Whether the API server may accept the same requests later: it is overloaded, does not answer, or has failed. */
+const isTemporary = (error: ApiError | InvalidObject | NotEstablished): boolean => {
+  switch (error._tag) {
+    case "TooManyRequests":
+    case "Timeout":
+      return true
+    case "ServerError":
+      return error.code >= 500
+    case "Transport":
+      return !Disconnect.isFatal(error) && error.code !== "CREDENTIALS"
+    default:
+      return false
+  }
+}
 
 /** The outcome for a CRD: written, already up to date, or kept because the apply would narrow it. */
 type Outcome =

@@ -1,4 +1,4 @@
-import { describe, expect } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { get } from "node:http"
 import { connect } from "node:net"
 import { networkInterfaces } from "node:os"
@@ -63,6 +63,12 @@ const passes = (holds: () => boolean) =>
   })
 
 const isOpen = ({ state }: { readonly state: { readonly closed: boolean } }): boolean => !state.closed
+
+test("an answer is a text that a terminal can show", async () => {
+  expect(await Endpoints.text(200, "the key a\u001b[2J\u009b\u202e\nis unknown").text()).toBe(
+    "the key a\\u001b[2J\\u009b\\u202e\nis unknown\n"
+  )
+})
 
 const hello = () => Effect.succeed(Endpoints.text(200, "hello"))
 

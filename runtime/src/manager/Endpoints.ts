@@ -19,6 +19,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { reasonOf } from "../resource/ListenError.ts"
+import * as Text from "../resource/Text.ts"
 import * as BindAddress from "./BindAddress.ts"
 import type * as Certificate from "./Certificate.ts"
 import type * as HttpPort from "./HttpPort.ts"
@@ -176,7 +177,7 @@ const find = (routes: Routes, path: string): Route | undefined => {
 
 /** A text response, for people with curl and for the kubelet, which shows it in an Event. */
 export const text = (status: number, body: string, headers: { readonly [name: string]: string } = {}): Response =>
-  new Response(`${body}\n`, {
+  new Response(`${Text.printable(body)}\n`, {
     status,
     headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers }
   })

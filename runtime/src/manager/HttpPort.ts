@@ -15,13 +15,12 @@ import { createServer as createTlsServer } from "node:tls"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Body from "../webhook/Body.ts"
 import * as CertificateSource from "../webhook/CertificateSource.ts"
+import * as HttpHead from "../webhook/HttpHead.ts"
 import * as Listener from "../webhook/Listener.ts"
 import * as OpenConnections from "../webhook/OpenConnections.ts"
 import * as Uploads from "../webhook/Uploads.ts"
 import type * as BindAddress from "./BindAddress.ts"
-import * as HttpHead from "./HttpHead.ts"
 
 /** Concurrent connections of one IP address: more than its requests of a route, so that it reads why more are refused. */
 export const mostConnectionsOfAddress = 200
@@ -29,7 +28,7 @@ export const mostConnectionsOfAddress = 200
 const limits: OpenConnections.Limits = {
   most: 1000,
   mostOfAddress: mostConnectionsOfAddress,
-  patience: { new: 5000, receiving: 10_000, idle: 10_000, working: 10_000 }
+  patience: { new: 5000, receiving: 10_000, idle: 10_000, working: 10_000, ending: 10_000 }
 }
 
 /** The size of the first line and the headers of a request, in bytes. A token of a user with many groups has some thousand. */
@@ -68,6 +67,9 @@ interface Stored {
 }
 
 const noop = (): void => {}
+
+/** A body that does not get a place at once gets none, so any time in ms. */
+const patience = 1000
 
 /** A response to bytes other than a valid request, or to a request with a body that its route does not take. */
 const refusal = (status: number, reason: string): Response => new Response(`${reason}\n`, { status })
@@ -140,27 +142,27 @@ export const make = (
           socket.off("close", lost)
           end()
         }
-        const upload = uploads.add(undefined, 0, noop, () => settle(() => resolve(undefined)))
-        if (upload === undefined) return resolve(undefined)
+        const refused = (): void => settle(() => resolve(undefined))
+        const upload = uploads.add({ length: bytes, arrived: first.length }, patience, noop, refused)
+        if (upload?.isReading === false) uploads.retry()
+        if (upload?.isReading !== true) {
+          if (upload !== undefined) uploads.remove(upload)
+          return resolve(undefined)
+        }
         const lost = (): void =>
           settle(() => {
             uploads.remove(upload)
             reject(new Error("the connection is closed"))
           })
         socket.on("close", lost)
-        const body = Body.make(0)
+        const content = Buffer.allocUnsafe(bytes)
+        let size = 0
         const receive = (chunk: Buffer): void => {
-          const missing = bytes - body.size()
-          if (chunk.length > missing) dialog.isLast = true
-          if (!uploads.grow(upload, body.size() + Math.min(chunk.length, missing))) {
-            uploads.remove(upload)
-            settle(() => resolve(undefined))
-            return
-          }
-          body.add(chunk.subarray(0, missing))
-          if (body.size() < bytes) return
+          if (chunk.length > bytes - size) dialog.isLast = true
+          size += chunk.copy(content, size)
+          if (size < bytes) return
           upload.isComplete = true
-          settle(() => resolve({ upload, content: body.bytes() }))
+          settle(() => resolve({ upload, content }))
         }
         dialog.receive = receive
         connections.enter(socket, "receiving")
@@ -169,19 +171,19 @@ export const make = (
 
     const handle = async (socket: Socket, dialog: Dialog, text: string, rest: Buffer): Promise<void> => {
       const head = HttpHead.parse(text)
-      if (head === undefined || head.bodyBytes !== 0 || rest.length > 0 || !head.isPersistent) dialog.isLast = true
+      if (head === undefined || head.length !== 0 || rest.length > 0 || !head.isPersistent) dialog.isLast = true
       if (head === undefined)
         return respond(socket, dialog, refusal(400, "this is not a valid HTTP/1.1 request"), false)
-      const { bodyBytes, isPersistent, request } = head
+      const { isPersistent, length, request } = head
       let stored: Stored | undefined
       const read: Read = async (maxBytes) => {
-        if (bodyBytes === 0) return request
-        const refused = refusalOf(request.method, bodyBytes, maxBytes)
-        if (refused !== undefined || bodyBytes === undefined) return refused ?? request
+        if (length === 0) return request
+        const refused = refusalOf(request.method, length, maxBytes)
+        if (refused !== undefined || length === undefined) return refused ?? request
         dialog.isLast = !isPersistent
         // As curl waits for, before it sends a large body.
         if (/^100-continue$/i.test(request.headers.get("expect") ?? "")) socket.write("HTTP/1.1 100 Continue\r\n\r\n")
-        stored = await receiveBody(socket, dialog, bodyBytes, rest)
+        stored = await receiveBody(socket, dialog, length, rest)
         connections.enter(socket, "working")
         if (stored === undefined) dialog.isLast = true
         return stored === undefined

@@ -11,7 +11,7 @@ import type * as Scope from "effect/Scope"
 import { messageOf } from "../controller/Attempt.ts"
 import * as Bounded from "../resource/Bounded.ts"
 import * as Metric from "../telemetry/Metric.ts"
-import { type Family, Metrics } from "../telemetry/Metrics.ts"
+import { type Family, Full, Metrics } from "../telemetry/Metrics.ts"
 import * as Accept from "./Accept.ts"
 import * as Endpoints from "./Endpoints.ts"
 
@@ -52,14 +52,17 @@ export const serve = (
     const registry = yield* Metrics
     // Creates the series at the start, because a rate needs a first value.
     registry.counter(Metric.collectErrors, {})
-    /** Logs each failure of a collector once. */
+    /** Logs each failure of a collector, and each full metric, once. */
     const reported = new Map<string, true>()
     const report = (thrown: ReadonlyArray<unknown>) =>
       Effect.forEach(
-        thrown.map(messageOf).filter((message) => !reported.has(message)),
-        (message) => {
+        thrown.filter((error) => !reported.has(messageOf(error))),
+        (error) => {
+          const message = messageOf(error)
           Bounded.put(reported, message, true, mostReported)
-          return Effect.logError(`A collector of metrics threw, so its metrics are missing or old: ${message}`)
+          return error instanceof Full
+            ? Effect.logWarning(message)
+            : Effect.logError(`A collector of metrics threw, so its metrics are missing or old: ${message}`)
         },
         { discard: true }
       )

@@ -6,6 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as Field from "./Field.ts"
+import * as Text from "./Text.ts"
 
 /** The object has the state of its spec and works. */
 export const Ready = "Ready"
@@ -20,6 +21,17 @@ export const Stalled = "Stalled"
  * @internal
  */
 export const longestMessage = 32_768
+
+/**
+ * The message in a form that the API server accepts and a terminal can show; itself if it has that form.
+ *
+ * @internal
+ */
+export const plain = (message: string): string => {
+  if (message.length <= longestMessage && Text.isPrintable(message)) return message
+  const text = Text.printable(message)
+  return text.length > longestMessage ? Text.clip(text, longestMessage - 1) : text
+}
 
 /** The schema of one condition, with the patterns and lengths of Kubernetes. */
 export const schema = Schema.Struct({

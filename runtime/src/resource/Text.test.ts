@@ -20,6 +20,11 @@ describe("Text", () => {
     expect(Text.bytes(undefined)).toBe(0)
   })
 
+  test("knows whether it escapes something", () => {
+    const texts = ["a\n\tb", "é𝄞", "\u001b", "a\u202e", "\u0007", ""]
+    for (const text of [...texts, ...texts]) expect(Text.isPrintable(text)).toBe(Text.printable(text) === text)
+  })
+
   test("escapes control characters", () => {
     expect(Text.printable("a\u001b[2J\u009b\u202e\u2028\r\n\tb")).toBe("a\\u001b[2J\\u009b\\u202e\\u2028\\u000d\n\tb")
   })

@@ -14,6 +14,11 @@ const controls = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu
 export const printable = (text: string): string =>
   text.replaceAll(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
+const control = new RegExp(controls, "u")
+
+/** Whether {@link printable} leaves a text as it is. */
+export const isPrintable = (text: string): boolean => !control.test(text)
+
 /** At most `most` characters of a text, as one printable line. */
 export const line = (text: string, most: number): string => printable(clip(text, most).replaceAll(/\s+/g, " ").trim())
 

@@ -22,6 +22,7 @@
  * the name of an object in a label when the object is gone: {@link Registry.remove}.
  */
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Counter, collectErrors, type Gauge, type Histogram, type Labels, type Metric } from "./Metric.ts"
@@ -102,7 +103,7 @@ export interface Registry {
   readonly part: () => Part
   /**
    * The current values, in the order in which the metrics were created. A collector that throws loses only its own metrics: it is
-   * counted, and `failed` gets the error.
+   * counted, and `failed` gets the error. It also gets a {@link Full} for each metric with too many series.
    */
   readonly read: (failed?: (thrown: unknown) => void) => ReadonlyArray<Family>
 }
@@ -160,6 +161,9 @@ class Buckets implements Observing {
   })
 }
 
+/** Stands for all labels {@link others}. */
+const otherLabels: { readonly [label: string]: string } = {}
+
 /** The owner of series and collectors, which are removed when it ends. */
 interface Owner {
   ended: boolean
@@ -169,7 +173,33 @@ interface Owner {
 interface Held {
   readonly metric: Metric
   readonly series: Map<string, { readonly owner: Owner | undefined; readonly instrument: Single | Buckets }>
+  /** The identities of the series of each namespace; empty without such a label. */
+  readonly lanes: Map<string, Set<string>>
+  isFull: boolean
 }
+
+/**
+ * The series of a metric, as the default of OpenTelemetry's SDKs. The labels can name objects of others, who choose how many there are. In
+ * a full metric, the namespace with the most series gives one up for that of a namespace with fewer.
+ */
+export const mostSeries = 2000
+
+/** The value of the labels of the series that counts for those beyond a limit, as in Go's OpenTelemetry. No object has this name. */
+export const others = "exceeded_cardinality_limit"
+
+/** A metric has more series than {@link mostSeries}. A gauge has no series for the others, because their values have no meaning together. */
+export class Full extends Data.TaggedError("Full")<{ readonly metric: Metric }> {
+  override get message(): string {
+    const { name, type } = this.metric
+    const rest = type === "gauge" ? "are missing" : `count in one series with the labels ${others}`
+    return `the metric ${name} has too many series (at most ${mostSeries}): further ones ${rest}`
+  }
+}
+
+const identityOf = (name: string, values: ReadonlyArray<string>): string => [name, ...values].join("\u0000")
+
+const isComplete = (values: ReadonlyArray<string | undefined>): values is ReadonlyArray<string> =>
+  !values.includes(undefined)
 
 const areSame = (one: ReadonlyArray<string | number>, other: ReadonlyArray<string | number>): boolean =>
   one.length === other.length && one.every((each, at) => each === other[at])
@@ -195,17 +225,46 @@ export const make = (): Registry => {
   const families = new Map<string, Held>()
   const collectors = new Map<() => void, Owner | undefined>()
 
-  const drop = (
-    [name, { series }]: readonly [string, Held],
-    isGone: (labels: ReadonlyArray<string>, owner: Owner | undefined) => boolean
-  ): void => {
-    for (const [identity, { instrument, owner }] of series) {
-      if (!isGone(instrument.labels, owner)) continue
-      series.delete(identity)
-      singles.delete(identity)
-      distributions.delete(identity)
+  const namespaceOf = ({ labels }: Metric, values: ReadonlyArray<string>): string | undefined =>
+    values[labels.indexOf("namespace")]
+  const removeSeries = (held: Held, identity: string): void => {
+    const found = held.series.get(identity)
+    if (found === undefined) return
+    held.series.delete(identity)
+    singles.delete(identity)
+    distributions.delete(identity)
+    const namespace = namespaceOf(held.metric, found.instrument.labels)
+    if (namespace !== undefined) {
+      const lane = held.lanes.get(namespace)
+      lane?.delete(identity)
+      if (lane?.size === 0) held.lanes.delete(namespace)
     }
-    if (series.size === 0) families.delete(name)
+    if (held.series.size === 0) families.delete(held.metric.name)
+  }
+  const drop = (held: Held, isGone: (labels: ReadonlyArray<string>, owner: Owner | undefined) => boolean): void => {
+    for (const [identity, { instrument, owner }] of held.series) {
+      if (isGone(instrument.labels, owner)) removeSeries(held, identity)
+    }
+  }
+  /** Whether there is a place for a series of this namespace. Removes one of the largest namespace if need be. */
+  const makesRoom = (held: Held, namespace: string | undefined): boolean => {
+    if (held.series.size < mostSeries) return true
+    const { labels, name } = held.metric
+    const hasOthers = held.series.has(
+      identityOf(
+        name,
+        labels.map(() => others)
+      )
+    )
+    if (hasOthers && held.series.size === mostSeries) return true
+    held.isFull = true
+    if (namespace === undefined) return false
+    let largest: ReadonlySet<string> = new Set()
+    for (const lane of held.lanes.values()) if (lane.size > largest.size) largest = lane
+    const [first] = largest
+    if (first === undefined || largest.size <= (held.lanes.get(namespace)?.size ?? 0) + 1) return false
+    removeSeries(held, first)
+    return true
   }
 
   const view = (owner: Owner | undefined): Registry => {
@@ -221,15 +280,25 @@ export const make = (): Registry => {
           `There are two metrics ${metric.name}, of different types, labels or buckets: rename one of them`
         )
       }
-      const values = metric.labels.map((label) => labels[label] ?? "")
-      const identity = [metric.name, ...values].join("\u0000")
+      const values = metric.labels.map((label) => (labels === otherLabels ? others : (labels[label] ?? "")))
+      const identity = identityOf(metric.name, values)
       const existing = bound.get(identity)
       if (existing !== undefined) return existing
+      if (owner?.ended === true) return create(values)
+      const held = family ?? { metric, series: new Map(), lanes: new Map(), isFull: false }
+      const namespace = namespaceOf(metric, values)
+      if (labels !== otherLabels && !makesRoom(held, namespace)) {
+        return metric.type === "gauge" ? create(values) : bind(bound, metric, otherLabels, create)
+      }
       const instrument = create(values)
-      if (owner?.ended === true) return instrument
       bound.set(identity, instrument)
-      if (family !== undefined) family.series.set(identity, { owner, instrument })
-      else families.set(metric.name, { metric, series: new Map([[identity, { owner, instrument }]]) })
+      held.series.set(identity, { owner, instrument })
+      if (namespace !== undefined) {
+        const lane = held.lanes.get(namespace)
+        if (lane === undefined) held.lanes.set(namespace, new Set([identity]))
+        else lane.add(identity)
+      }
+      families.set(metric.name, held)
       return instrument
     }
 
@@ -245,7 +314,8 @@ export const make = (): Registry => {
         const family = families.get(name)
         if (family === undefined) return
         const wanted = family.metric.labels.map((label) => labels[label])
-        drop([name, family], (values) => wanted.every((value, at) => value === undefined || value === values[at]))
+        if (isComplete(wanted)) removeSeries(family, identityOf(name, wanted))
+        else drop(family, (values) => wanted.every((value, at) => value === undefined || value === values[at]))
       },
       onCollect: (collect) => {
         if (owner?.ended === true) return () => {}
@@ -262,7 +332,7 @@ export const make = (): Registry => {
           ...view(owner),
           end: () => {
             owner.ended = true
-            for (const family of families) drop(family, (_labels, by) => by === owner)
+            for (const family of families.values()) drop(family, (_labels, by) => by === owner)
             for (const [collector, by] of collectors) if (by === owner) collectors.delete(collector)
           }
         }
@@ -276,10 +346,10 @@ export const make = (): Registry => {
             failed?.(thrown)
           }
         }
-        return Array.from(families.values(), ({ metric, series }) => ({
-          metric,
-          series: Array.from(series.values(), ({ instrument }) => instrument.read())
-        }))
+        return Array.from(families.values(), ({ isFull, metric, series }) => {
+          if (isFull) failed?.(new Full({ metric }))
+          return { metric, series: Array.from(series.values(), ({ instrument }) => instrument.read()) }
+        })
       }
     }
   }

@@ -80,7 +80,7 @@ const shown = (resource: Resource.Any, field: string, value: unknown): string =>
   // The search for secrets reads all members of a list, and the text shows only the first.
   const seen: unknown = Array.isArray(value) ? value.slice(0, longestValue) : value
   const redacted = Secrecy.redacted({ [name]: seen })
-  return Text.clip(JSON.stringify(Object.values({ ...(redacted as object) })[0] ?? seen), longestValue)
+  return Text.printable(Text.clip(JSON.stringify(Object.values({ ...(redacted as object) })[0] ?? seen), longestValue))
 }
 
 /** The message of an error without its field. */
@@ -106,7 +106,7 @@ const denial = (resource: Resource.Any, name: string, findings: ReadonlyArray<Ad
     : {
         code: 422,
         reason: "Invalid",
-        message: `${resource.kind}${resource.group === "" ? "" : `.${resource.group}`} ${JSON.stringify(name)} is invalid: ${joined}`,
+        message: `${resource.kind}${resource.group === "" ? "" : `.${resource.group}`} ${Text.printable(JSON.stringify(name))} is invalid: ${joined}`,
         details: {
           name,
           group: resource.group,
@@ -123,8 +123,12 @@ const denial = (resource: Resource.Any, name: string, findings: ReadonlyArray<Ad
 /** The defect of a hook in one line, without values of secrets. */
 const messageOf = (defect: unknown, ledger: Ledger): string =>
   Text.clip(
-    ledger.hide(
-      defect instanceof Error ? defect.message || defect.name : Inspectable.toStringUnknown(Secrecy.redacted(defect), 0)
+    Text.printable(
+      ledger.hide(
+        defect instanceof Error
+          ? defect.message || defect.name
+          : Inspectable.toStringUnknown(Secrecy.redacted(defect), 0)
+      )
     ),
     longest
   )
@@ -197,7 +201,8 @@ export const endpoint =
       const { patch } = exit.value
       const findings = first(exit.value.findings).map((finding) => ({
         ...finding,
-        message: ledger.hide(finding.message)
+        message: Text.printable(ledger.hide(finding.message)),
+        ...("field" in finding && finding.field !== undefined && { field: Text.printable(finding.field) })
       }))
       // The name of an object that the API server has not named yet is its `generateName`.
       const name = given ?? textAt(metadata, "generateName") ?? ""

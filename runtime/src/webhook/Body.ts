@@ -1,15 +1,4 @@
-/** The body of a request in one buffer, because a list of chunks of a byte would need many times the memory. */
-
-/** A body that arrives. */
-export interface Body {
-  /** The bytes so far. */
-  readonly size: () => number
-  readonly add: (chunk: Buffer) => void
-  /** Its content, which the next `add` may overwrite. */
-  readonly bytes: () => Buffer
-  /** Frees the memory. */
-  readonly clear: () => void
-}
+/** The limits of the JSON in a body. */
 
 /** The deepest nesting of an object that an API server reads, and some levels for the review around it. */
 const mostDepth = 10_000 + 16
@@ -54,32 +43,4 @@ export const problemOf = (bytes: Buffer, most: number): "deep" | "many" | undefi
     }
   }
   return undefined
-}
-
-/**
- * An empty body.
- *
- * @param announced its length in bytes, as the client says; 0 if it is unknown. A body of that length takes its memory once
- */
-export const make = (announced: number): Body => {
-  let buffer = Buffer.allocUnsafe(0)
-  let size = 0
-  return {
-    size: () => size,
-    add: (chunk) => {
-      const start = size
-      size += chunk.length
-      if (size > buffer.length) {
-        const larger = Buffer.allocUnsafe(Math.max(size, start === 0 ? announced : 2 * buffer.length))
-        buffer.copy(larger, 0, 0, start)
-        buffer = larger
-      }
-      chunk.copy(buffer, start)
-    },
-    bytes: () => buffer.subarray(0, size),
-    clear: () => {
-      buffer = Buffer.allocUnsafe(0)
-      size = 0
-    }
-  }
 }

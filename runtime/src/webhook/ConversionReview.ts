@@ -93,7 +93,7 @@ export const endpoint = (kinds: ReadonlyArray<CustomResource.Any>): Reply.Endpoi
         const one = convert(kinds, object, desiredAPIVersion)
         if (Result.isFailure(one)) {
           panic = one.failure.panic
-          const message = Text.clip(one.failure.message, longest)
+          const message = Text.printable(Text.clip(one.failure.message, longest))
           failure = `${object.kind} ${JSON.stringify(object.metadata.name ?? "")}: ${message}`
           yield* logError(
             [object.kind, object.apiVersion, desiredAPIVersion, message].join("\n"),

@@ -9,8 +9,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 
-/** The phase of a connection: before its first request, with the handshake, while a body arrives, between requests, and before an answer. */
-export type Phase = "new" | "receiving" | "idle" | "working"
+/**
+ * The phase of a connection: before its first request, with the handshake, while a body arrives, between requests, before an answer, and
+ * after its last answer.
+ */
+export type Phase = "new" | "receiving" | "idle" | "working" | "ending"
 
 /** The bounds of a port. */
 export interface Limits {
@@ -26,7 +29,7 @@ export interface Limits {
 export const webhook: Limits = {
   most: 1000,
   mostOfAddress: 250,
-  patience: { new: 10_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY }
+  patience: { new: 10_000, receiving: 30_000, idle: 180_000, working: 60_000, ending: 2000 }
 }
 
 /** A connection in its phase. */
@@ -98,7 +101,7 @@ export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limi
     return found
   }
   const evictWaiting = (lane: ReadonlyMap<Duplex, Connection>): boolean =>
-    evict(lane, ["new", "idle"]) || evict(lane, ["receiving"])
+    evict(lane, ["new", "idle", "ending"]) || evict(lane, ["receiving"])
   /** Whether there is a place for a further connection of this address. Closes another one if need be. */
   const makesRoom = (address: string): boolean => {
     const own = lanes.get(address)
@@ -142,7 +145,10 @@ export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limi
       Effect.gen(function* () {
         const look = Effect.sync(() => {
           for (const [socket, connection] of sockets) {
-            if (!isBusy(connection) && connection.seen++ >= quietLooks) socket.end()
+            if (isBusy(connection) || connection.seen++ < quietLooks) continue
+            // A client that still sends a body, which nobody reads, does not see the end.
+            if (connection.phase === "ending") socket.destroy()
+            else socket.end()
           }
           return isQuiet() && sockets.size === 0
         })

@@ -12,9 +12,9 @@ const make = () => {
     uploads,
     /** The steps since the last call. */
     steps: () => diary.splice(0),
-    add: (name: string, bytes: number | undefined = 0) => {
+    add: (name: string, length = 0, arrived = 0) => {
       const upload = uploads.add(
-        bytes,
+        { length, arrived },
         5000,
         () => diary.push(`read ${name}`),
         () => diary.push(`abort ${name}`)
@@ -51,13 +51,13 @@ test("a large body waits for memory, and a small one does not", () => {
   expect(steps()).toEqual([])
 })
 
-test("a large body is refused while many wait", () => {
+test("a request is refused while those that wait hold too much of their bodies", () => {
   const { add } = make()
   add("holder", Uploads.smallBytes + Uploads.mostLargeBytes)
   const half = Uploads.mostWaitingBytes / 2 - Uploads.requestBytes
-  add("one", half)
-  add("two", half)
-  expect(() => add("three", Uploads.smallBytes + 1)).toThrow("too many wait")
+  add("one", Uploads.mostLargeBytes, half)
+  add("two", Uploads.mostLargeBytes, half)
+  expect(() => add("three", Uploads.smallBytes + 1, 1)).toThrow("too many wait")
   add("small", Uploads.smallBytes)
 })
 
@@ -82,26 +82,6 @@ test("a client that sends slowly loses its memory to one that waits", () => {
   expect(steps()).toEqual(["abort a", "read fast"])
 })
 
-test("a body of unknown length takes memory while it grows", () => {
-  const { add, pass, steps, uploads } = make()
-  const holder = add("holder")
-  expect(uploads.grow(holder, Uploads.smallBytes + Uploads.mostLargeBytes)).toBe(true)
-  const other = add("other")
-  expect(uploads.grow(other, Uploads.smallBytes)).toBe(true)
-  expect(uploads.grow(other, Uploads.smallBytes + 1)).toBe(false)
-  holder.isComplete = true
-  pass(5000)
-  expect(uploads.grow(other, Uploads.smallBytes + 1)).toBe(false)
-  uploads.remove(holder)
-  const another = add("another")
-  expect(uploads.grow(another, quarter)).toBe(true)
-  // A body with a known length is already counted.
-  const known = add("known", quarter)
-  expect(uploads.grow(known, 1)).toBe(true)
-  expect(known.counted).toBe(Uploads.mostLargeBytes / 4)
-  expect(steps()).toEqual(["read holder", "read other", "abort other", "read another", "read known"])
-})
-
 test("a request beyond the most concurrent ones waits", () => {
   const { add, pass, steps, uploads } = make()
   const all = Array.from({ length: Uploads.mostRequests }, (_, n) => add(`${n}`))
@@ -116,20 +96,19 @@ test("a request beyond the most concurrent ones waits", () => {
 })
 
 describe("while all places are taken,", () => {
-  const cases: ReadonlyArray<readonly [string, number | undefined, number]> = [
+  const cases: ReadonlyArray<readonly [string, number, number]> = [
     ["a request without a body", 0, Uploads.mostWaiting],
     ["a tiny one", 577, Uploads.mostWaiting],
-    ["a small one", Uploads.smallBytes, Uploads.mostWaiting],
+    ["a small one", 2 ** 15, Uploads.mostWaiting],
     ["a large one", 2 ** 20, Math.floor(Uploads.mostWaitingBytes / (2 ** 20 + Uploads.requestBytes))],
-    ["one whose body alone has the bytes of all", Uploads.mostWaitingBytes, 0],
-    ["one of unknown length", undefined, 0]
+    ["one whose body alone has the bytes of all", Uploads.mostWaitingBytes, 0]
   ]
   for (const [name, bytes, most] of cases) {
     test(`${name} waits up to a limit, which removals lift`, () => {
       const { uploads } = make()
-      const add = (length: number | undefined) =>
+      const add = (arrived: number) =>
         uploads.add(
-          length,
+          { length: 2 * arrived, arrived },
           5000,
           () => {},
           () => {}

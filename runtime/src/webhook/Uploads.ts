@@ -13,8 +13,8 @@ export const smallBytes = 64 * 1024
 /** The limit for the other parts of all bodies together, in bytes. */
 export const mostLargeBytes = 16 * 1024 * 1024
 
-/** The limit for the requests that wait, in bytes, because Bun reads their bodies already. */
-export const mostWaitingBytes = 48 * 1024 * 1024
+/** The limit for the requests that wait, in bytes: for what has arrived together with their heads. */
+export const mostWaitingBytes = 8 * 1024 * 1024
 
 /** The requests that may wait. Three API servers send fewer at a time than the server answers. */
 export const mostWaiting = 200
@@ -39,7 +39,8 @@ export interface Upload {
 
 /** A request that waits for memory. */
 interface Waiting {
-  readonly bytes: number
+  readonly length: number
+  readonly arrived: number
   /** The time at which it gives up, in ms since 1970. */
   readonly until: number
   readonly read: () => void
@@ -52,13 +53,16 @@ export interface Uploads {
   /** Whether requests wait; then the caller calls `retry` often. */
   readonly isWaiting: () => boolean
   /**
-   * Adds a request with a body of this length. A request that is not `isReading` waits: `read` is called as soon as there is memory for
-   * it. `abort` is called when the request loses its place, or gets none within the time in ms. Undefined: too many wait, or it would
-   * wait with a body of unknown length, which nothing could bound.
+   * Adds a request with a body of this length, of which a part has arrived. A request that is not `isReading` waits: `read` is called as
+   * soon as there is memory for it. `abort` is called when the request loses its place, or gets none within the time in ms. Undefined: too
+   * many wait.
    */
-  readonly add: (bytes: number | undefined, patience: number, read: () => void, abort: () => void) => Upload | undefined
-  /** Counts the body of a request, which has this many bytes now. False: there is no memory for it. */
-  readonly grow: (upload: Upload, bytes: number) => boolean
+  readonly add: (
+    body: { readonly length: number; readonly arrived: number },
+    patience: number,
+    read: () => void,
+    abort: () => void
+  ) => Upload | undefined
   /** Removes a request after its answer. */
   readonly remove: (upload: Upload) => void
   /** Takes the places of slow clients, and gives up on requests that have waited too long. */
@@ -74,7 +78,7 @@ export const make = (clock: Clock.Clock): Uploads => {
   let waitingBytes = 0
   const forget = (upload: Upload): void => {
     const each = waiting.get(upload)
-    if (each !== undefined && waiting.delete(upload)) waitingBytes -= each.bytes + requestBytes
+    if (each !== undefined && waiting.delete(upload)) waitingBytes -= each.arrived + requestBytes
   }
   const release = (upload: Upload): void => {
     if (uploads.delete(upload)) counted -= upload.counted
@@ -104,38 +108,26 @@ export const make = (clock: Clock.Clock): Uploads => {
   }
   /** Starts the requests that fit, in their order. */
   const startAll = (): void => {
-    for (const [upload, { bytes, read }] of waiting) {
-      if (!fits(largeOf(bytes))) continue
+    for (const [upload, { length, read }] of waiting) {
+      if (!fits(largeOf(length))) continue
       forget(upload)
-      start(upload, bytes)
+      start(upload, length)
       read()
     }
   }
   return {
     size: () => uploads.size + waiting.size,
     isWaiting: () => waiting.size > 0,
-    add: (bytes, patience, read, abort) => {
+    add: ({ arrived, length }, patience, read, abort) => {
       const now = clock.currentTimeMillisUnsafe()
       const upload = { since: now, counted: 0, isReading: false, isComplete: false, abort }
-      if (fits(largeOf(bytes ?? 0))) start(upload, bytes ?? 0)
+      if (fits(largeOf(length))) start(upload, length)
       else {
-        if (bytes === undefined || waiting.size >= mostWaiting) return undefined
-        if (waitingBytes + bytes + requestBytes > mostWaitingBytes) return undefined
-        waiting.set(upload, { bytes, until: now + patience, read })
-        waitingBytes += bytes + requestBytes
+        if (waiting.size >= mostWaiting || waitingBytes + arrived + requestBytes > mostWaitingBytes) return undefined
+        waiting.set(upload, { length, arrived, until: now + patience, read })
+        waitingBytes += arrived + requestBytes
       }
       return upload
-    },
-    grow: (upload, bytes) => {
-      const more = largeOf(bytes) - upload.counted
-      while (more > 0 && counted + more > mostLargeBytes) if (!evict()) return false
-      // The eviction can have removed this request itself.
-      if (!uploads.has(upload)) return false
-      if (more > 0) {
-        upload.counted += more
-        counted += more
-      }
-      return true
     },
     remove: (upload) => {
       forget(upload)

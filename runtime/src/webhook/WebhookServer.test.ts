@@ -78,6 +78,9 @@ const defaults = Admission.default(Box, ({ metadata }) =>
   metadata.labels === undefined ? { metadata: { labels: { box: "yes" } } } : undefined
 )
 
+/** What a user can write into the key of a map. */
+const escapes = "a\u001b[2J\u0007\u009b\u202eb"
+
 const routes = new Map<string, WebhookServer.Route>([
   ["/validate", { type: "admission", endpoint: AdmissionReview.endpoint(Box, checks.hooks) }],
   ["/mutate", { type: "admission", endpoint: AdmissionReview.endpoint(Box, defaults.hooks) }],
@@ -89,6 +92,25 @@ const routes = new Map<string, WebhookServer.Route>([
         Box,
         Admission.validate(Box, { write: () => [Admission.invalid("spec.password", "hunter2hunter2", "is weak")] })
           .hooks
+      )
+    }
+  ],
+  [
+    "/controls",
+    {
+      type: "admission",
+      endpoint: AdmissionReview.endpoint(
+        Box,
+        Admission.validate(Box, {
+          write: ({ spec }) => {
+            if (spec.size === 2) throw new Error(escapes)
+            return [
+              Admission.invalid(`spec.${escapes}`, escapes, escapes),
+              Admission.forbidden(escapes, escapes),
+              Admission.warning(escapes)
+            ]
+          }
+        }).hooks
       )
     }
   ],
@@ -330,6 +352,17 @@ describe("the webhook server", () => {
     const denied = await post("/secret", review({ object: box({ size: 1 }) }))
     expect(denied.json().response.status.message).not.toContain("hunter2")
     expect(denied.json().response.status.message).toContain("spec.password: Invalid value: ")
+  })
+
+  test("answers with texts that a terminal can show", async () => {
+    for (const size of [1, 2]) {
+      const { json } = await post("/controls", review({ name: `n${escapes}`, object: box({ size }) }))
+      const { status, warnings } = json().response
+      const texts = [status.message, ...(status.details?.causes ?? []).flatMap(Object.values), ...(warnings ?? [])]
+      expect(texts).toHaveLength(size === 1 ? 8 : 1)
+      for (const text of texts) expect(text).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+      expect(status.message).toContain("a\\u001b[2J\\u0007\\u009b\\u202eb")
+    }
   })
 
   test("rejects other paths, methods, content types, bodies and sizes", async () => {

@@ -4,8 +4,7 @@
  * The API server sends its time limit with each request. After this time the server interrupts the webhook and answers with 504. Larger
  * bodies than those of an API server get 413, see {@link mostBytes}.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { Duplex } from "node:stream"
+import type { Socket } from "node:net"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -22,9 +21,10 @@ import { Tracing } from "../telemetry/Tracing.ts"
 import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
 import * as Body from "./Body.ts"
 import * as Call from "./Call.ts"
+import * as HttpConnection from "./HttpConnection.ts"
+import type * as HttpHead from "./HttpHead.ts"
 import * as Integers from "./Integers.ts"
 import * as Listener from "./Listener.ts"
-import * as OneByOne from "./OneByOne.ts"
 import * as OpenConnections from "./OpenConnections.ts"
 import * as Pace from "./Pace.ts"
 import * as Reply from "./Reply.ts"
@@ -78,10 +78,10 @@ const overloaded = { status: 503, message: "too many requests are being answered
 
 /** Why the server rejects a request before it reads the body; `undefined` if it does not. */
 const problemOf = ({
-  headers,
-  method
-}: IncomingMessage): { readonly status: number; readonly message: string } | undefined => {
-  const type = headers["content-type"] ?? ""
+  length,
+  request: { headers, method }
+}: HttpHead.Head): { readonly status: number; readonly message: string } | undefined => {
+  const type = headers.get("content-type") ?? ""
   if (method !== "POST") return { status: 405, message: `method not allowed: ${method} (must be POST)` }
   if (!/^application\/json\s*(;|$)/i.test(type)) {
     return {
@@ -89,7 +89,10 @@ const problemOf = ({
       message: `invalid content type: ${JSON.stringify(type.slice(0, 100))} (must be application/json)`
     }
   }
-  return Number(headers["content-length"] ?? 0) > mostBytes ? tooLarge : undefined
+  if (length === undefined) {
+    return { status: 411, message: "the request has no content-length header (chunks are not accepted)" }
+  }
+  return length > mostBytes ? tooLarge : undefined
 }
 
 /**
@@ -99,11 +102,11 @@ const problemOf = ({
 const rootOf = (
   method: string,
   path: string,
-  { traceparent }: IncomingMessage["headers"],
+  headers: Headers,
   { isVerified }: Call.Call["client"],
   startTime: bigint
 ) => {
-  const parent = TraceParent.parse(typeof traceparent === "string" ? traceparent : undefined)
+  const parent = TraceParent.parse(headers.get("traceparent") ?? undefined)
   const sampled = isVerified ? parent?.sampled : undefined
   return Recording.root(SpanName.webhook(method, path), { parent, startTime, kind: "server", sampled })
 }
@@ -137,13 +140,15 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     const uploads = Uploads.make(clock)
     const small = yield* Semaphore.make(mostAnswered)
     const large = yield* Semaphore.make(mostAnswered)
-    const pace = Pace.make(clock, {
+    const host: Pace.Host = {
       immediate: (next) => void setImmediate(next),
       later: (millis, next) => void run(Effect.delay(Effect.sync(next), millis))
-    })
+    }
+    const pace = Pace.make(clock, host)
+    const reads = Pace.make(clock, host)
     const rejections = registry.counter(WebhookMetric.rejectedConnections, {})
     /** Why the clients of connections are not API servers. */
-    const refusals = new WeakMap<Duplex, string>()
+    const refusals = new WeakMap<Socket, string>()
     let warnedAt = Number.NEGATIVE_INFINITY
     const rejected = (reason: string): void => {
       rejections.add()
@@ -158,20 +163,11 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
     }
     let ending = false
 
-    const send = (response: ServerResponse, status: number, type: string, body: string): void => {
-      if (response.headersSent || response.destroyed) return
-      response.writeHead(status, {
-        "content-type": type,
-        "content-length": Buffer.byteLength(body),
-        // The server has not read the whole body of a rejected request.
-        ...(ending || status === 413 || status === 503 ? { connection: "close" } : {})
-      })
-      response.end(body)
-    }
-    const refuse = (response: ServerResponse, status: number, message: string): void =>
-      send(response, status, "text/plain; charset=utf-8", `${message}\n`)
+    const refuse = ({ answer }: HttpConnection.Exchange, status: number, message: string): void =>
+      answer({ status, type: "text/plain; charset=utf-8", body: `${message}\n` })
 
-    const begin = ({ headers, method = "", socket }: IncomingMessage, path: string): Call.Call => {
+    const begin = ({ head, socket }: HttpConnection.Exchange, path: string): Call.Call => {
+      const { headers, method } = head.request
       const startedAt = clock.currentTimeMillisUnsafe()
       const client = {
         address: socket.remoteAddress ?? "",
@@ -261,52 +257,43 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       )
     }
 
-    const answerTo = (request: IncomingMessage, response: ServerResponse): void => {
-      const [path = "", query = ""] = (request.url ?? "").split("?", 2)
+    const answerTo = (exchange: HttpConnection.Exchange): void => {
+      const { head, socket } = exchange
+      const { pathname: path, search } = new URL(head.request.url)
       const route = routes.get(path)
       const meters = series.get(path)
       if (route === undefined || meters === undefined) {
-        refuse(response, 404, `not found: ${path.slice(0, 200)}`)
+        refuse(exchange, 404, `not found: ${path.slice(0, 200)}`)
         return
       }
       const startedAt = Time.monotonic(clock)
-      const call = begin(request, path)
+      const call = begin(exchange, path)
       const close = (status: number, message: string): void => {
         call.status = status
         call.problem = message
-        refuse(response, status, message)
+        refuse(exchange, status, message)
       }
       const reject = (status: number, message: string): void => {
         meters.count(status)
         close(status, message)
       }
-      const { socket } = request
-      const abort = (): void => {
-        reject(overloaded.status, overloaded.message)
-        // The answer leaves first.
-        setImmediate(() => request.destroy())
-      }
       const refusal = route.type === "admission" ? refusals.get(socket) : undefined
-      if (refusal !== undefined) {
-        rejected(refusal)
-        reject(403, "a client certificate of --webhook-client-ca is required")
-        finish(call, startedAt)
-        setImmediate(() => request.destroy())
-        return
-      }
-      const invalid = problemOf(request)
+      if (refusal !== undefined) rejected(refusal)
+      const invalid =
+        refusal === undefined
+          ? problemOf(head)
+          : { status: 403, message: "a client certificate of --webhook-client-ca is required" }
       if (invalid !== undefined) {
         reject(invalid.status, invalid.message)
         finish(call, startedAt)
         return
       }
-      const limit = limitOf(query)
-      const length = request.headers["content-length"]
-      const announced = Number(length ?? 0)
-      const known = length === undefined && request.headers["transfer-encoding"] !== undefined ? undefined : announced
-      const upload = uploads.add(known, Duration.toMillis(limit), () => read(), abort)
+      const limit = limitOf(search.slice(1))
+      const abort = (): void => reject(overloaded.status, overloaded.message)
+      const { arrived } = exchange
+      const upload = uploads.add({ length: head.length ?? 0, arrived }, Duration.toMillis(limit), () => read(), abort)
       if (upload === undefined) {
-        reject(overloaded.status, overloaded.message)
+        abort()
         finish(call, startedAt)
         return
       }
@@ -320,66 +307,49 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
         finished = true
         finish(call, startedAt)
       }
-      let ended = false
-      const end = (): void => {
-        if (ended) return
-        ended = true
+      exchange.onEnd(() => {
         record()
         uploads.remove(upload)
-        connections.enter(socket, "idle")
         meters.inFlight.add(-1)
-        if (response.getHeader("connection") === "close") setImmediate(() => socket.end())
-      }
-      const body = Body.make(announced)
-      const receive = (chunk: Buffer): void => {
-        if (response.headersSent) return
-        const size = body.size() + chunk.length
-        if (size > mostBytes) {
-          body.clear()
-          reject(tooLarge.status, tooLarge.message)
-          request.destroy()
-        } else if (uploads.grow(upload, size)) body.add(chunk)
-        else {
-          body.clear()
-          if (!response.headersSent) abort()
-        }
-      }
-      const read = (): void => void request.on("data", receive)
-      if (upload.isReading) read()
-      response.on("close", end)
-      response.on("finish", end)
-      request.on("error", end)
-      request.on("end", () => {
-        if (response.headersSent) return
-        upload.isComplete = true
-        connections.enter(socket, "working")
-        const fiber = run(
-          Effect.matchEffect(answer(call, route, body.bytes(), limit), {
-            onSuccess: ({ code, panicked, text }) =>
-              Effect.sync(() => {
-                meters.count(code)
-                if (panicked) meters.panics.add()
-                call.status = 200
-                call.panicked = panicked
-                send(response, 200, "application/json", text)
-              }),
-            onFailure: ({ message, status }) => Effect.sync(() => reject(status, message))
-          }).pipe(
-            Effect.ensuring(
-              Effect.sync(() => {
-                meters.latency.observe((Time.monotonic(clock) - startedAt) / 1000)
-                if (!response.headersSent && !response.destroyed) close(503, "the process is shutting down")
-                record()
-              })
+      })
+      const read = (): void =>
+        exchange.read((body) => {
+          upload.isComplete = true
+          connections.enter(socket, "working")
+          const fiber = run(
+            Effect.matchEffect(answer(call, route, body, limit), {
+              onSuccess: ({ code, panicked, text }) =>
+                Effect.sync(() => {
+                  meters.count(code)
+                  if (panicked) meters.panics.add()
+                  call.status = 200
+                  call.panicked = panicked
+                  exchange.answer({ status: 200, type: "application/json", body: text })
+                }),
+              onFailure: ({ message, status }) => Effect.sync(() => reject(status, message))
+            }).pipe(
+              Effect.ensuring(
+                Effect.sync(() => {
+                  meters.latency.observe((Time.monotonic(clock) - startedAt) / 1000)
+                  if (exchange.isOpen()) close(503, "the process is shutting down")
+                  record()
+                })
+              )
             )
           )
-        )
-        // The API server no longer waits for the answer.
-        response.on("close", () => fiber.interruptUnsafe())
-      })
+          // The API server no longer waits for the answer.
+          exchange.onEnd(() => fiber.interruptUnsafe())
+        })
+      if (upload.isReading) read()
     }
 
-    const web = createServer(OneByOne.make(answerTo))
+    const owner: HttpConnection.Owner = {
+      clock,
+      connections,
+      handle: answerTo,
+      isEnding: () => ending,
+      turn: (bytes, address, next) => void run(Effect.andThen(reads.turn(bytes, address), Effect.sync(next)))
+    }
     // The scope closes its parts in the reverse order, so the port closes first.
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
@@ -391,7 +361,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, Listener.
       connected: (socket) => connections.add(socket, socket.remoteAddress ?? ""),
       accept: (socket, refusal) => {
         if (refusal !== undefined) refusals.set(socket, refusal)
-        web.emit("connection", socket)
+        HttpConnection.serve(socket, owner)
       },
       rejected,
       // An API server has no client certificate for conversions.

@@ -80,9 +80,12 @@ const longestIndented = 256 * 1024
 
 const json = (value: object): Response => {
   const text = JSON.stringify(value)
-  return new Response(`${text.length > longestIndented ? text : JSON.stringify(value, undefined, 2)}\n`, {
-    headers: { "content-type": "application/json", ...headers }
-  })
+  return new Response(
+    `${Text.printable(text.length > longestIndented ? text : JSON.stringify(value, undefined, 2))}\n`,
+    {
+      headers: { "content-type": "application/json", ...headers }
+    }
+  )
 }
 
 const notFound = (ring: Ring, id: string): string => {

@@ -19,6 +19,7 @@ import * as Trigger from "../../controller/Trigger.ts"
 import * as CustomResource from "../../resource/CustomResource.ts"
 import { controllerOf, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
 import * as Resource from "../../resource/Resource.ts"
+import { printable } from "../../resource/Text.ts"
 import * as Callers from "../Callers.ts"
 import * as Endpoints from "../Endpoints.ts"
 import type { LeaderElection } from "../LeaderElection.ts"
@@ -327,7 +328,7 @@ const respond = (answer: Page | Refused, json: boolean): Response => {
   }
   const all = { ...headers, [Health.header]: Health.worst(answer.answers.map(({ health }) => health)) }
   return json
-    ? new Response(`${JSON.stringify(answer, undefined, 2)}\n`, {
+    ? new Response(`${printable(JSON.stringify(answer, undefined, 2))}\n`, {
         headers: { "content-type": "application/json", ...all }
       })
     : Endpoints.text(200, textOf(answer), all)

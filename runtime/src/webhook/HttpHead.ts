@@ -11,8 +11,8 @@ export interface Head {
   readonly request: Request
   /** Whether the client allows another request on the connection. */
   readonly isPersistent: boolean
-  /** The length of the body, in bytes; 0 without a body, and undefined if the head does not say it (`transfer-encoding`). */
-  readonly bodyBytes: number | undefined
+  /** The bytes of the body that follows; undefined if the client sends chunks, whose number it does not say. */
+  readonly length: number | undefined
 }
 
 const firstLine = /^([!#$%&'*+.^_`|~\w-]+) ([!-~\u0080-\u00ff]+) HTTP\/1\.([01])$/
@@ -35,12 +35,7 @@ const urlOf = (target: string, host: string): string => {
   return url?.protocol === "http:" ? url.href : "http://localhost/"
 }
 
-/** The length of the body that the headers announce. NaN: they announce none that is valid. */
-const bodyBytesOf = (headers: Headers): number | undefined => {
-  if (headers.has("transfer-encoding")) return undefined
-  const length = headers.get("content-length") ?? "0"
-  return /^\d{1,15}$/.test(length) ? Number(length) : Number.NaN
-}
+const digits = /^\d{1,15}$/
 
 /** Parses a head, in Latin-1 and without its end. Undefined: it is not valid. */
 export const parse = (text: string): Head | undefined => {
@@ -49,13 +44,12 @@ export const parse = (text: string): Head | undefined => {
   if (method === undefined) return undefined
   try {
     const headers = headersOf(lines)
-    if (headers === undefined) return undefined
-    const bodyBytes = bodyBytesOf(headers)
-    if (Number.isNaN(bodyBytes)) return undefined
+    const length = headers?.get("content-length") ?? "0"
+    if (headers === undefined || !digits.test(length)) return undefined
     return {
       request: new Request(urlOf(target, headers.get("host") ?? "localhost"), { method, headers }),
       isPersistent: minor === "1" && !/\bclose\b/i.test(headers.get("connection") ?? ""),
-      bodyBytes
+      length: headers.has("transfer-encoding") ? undefined : Number(length)
     }
   } catch {
     // `fetch` refuses the value of a header, or the method.
