@@ -84,8 +84,8 @@ class TooLarge extends Error {
 }
 
 /**
- * The whole body. Of a larger one than allowed the rest is not read: it is an empty text if the request has a limit, the first part if it is
- * an error, and otherwise a failure. The limits hold for the body without its compression.
+ * Reads the whole body, and not the rest of one that is larger than allowed. Then the body is an empty text if the request has a limit, and the
+ * first part if it is an error. Otherwise the request fails. The limits hold for the body without its compression.
  */
 const textOf = async (answer: globalThis.Response, { maxBytes }: Request, abort: AbortController) => {
   const { body, headers, status } = answer

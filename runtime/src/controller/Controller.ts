@@ -1,6 +1,8 @@
 /**
  * A controller as a value: its watches, its owned kinds, its retries and its reconcile. A manager or a test runs it.
  */
+
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as EffectResult from "effect/Result"
@@ -225,8 +227,8 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       : undefined
   const work = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     found.metadata.deletionTimestamp === undefined && selects?.(found) !== false
-      ? Effect.flatMap(Reconciliation, ({ fight }) =>
-          fight === undefined
+      ? Effect.withFiber((fiber) =>
+          Context.getOrUndefined(fiber.context, Reconciliation)?.fight === undefined
             ? reconcile(found)
             : Effect.flatMap(reconcile(found), (result) => Stalled.fought(resource, found, result))
         )

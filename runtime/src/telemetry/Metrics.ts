@@ -179,10 +179,10 @@ interface Held {
 }
 
 /**
- * The series of a metric, as the default of OpenTelemetry's SDKs. The labels can name objects of others, who choose how many there are. In
+ * The most series of a metric. The labels can name objects of other users, who choose how many there are. In
  * a full metric, the namespace with the most series gives one up for that of a namespace with fewer.
  */
-export const mostSeries = 2000
+export const mostSeries = 10_000
 
 /** The value of the labels of the series that counts for those beyond a limit, as in Go's OpenTelemetry. No object has this name. */
 export const others = "exceeded_cardinality_limit"

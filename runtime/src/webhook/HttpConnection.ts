@@ -2,7 +2,7 @@
  * HTTP/1.1 on a connection of the webhooks, with one request at a time. It reads no byte of a body before its owner has memory for it: the
  * socket pauses, and the kernel stops the client.
  *
- * Why not `node:http`: in Bun 1.4.5 it reads the body of a request that nobody reads yet, and the next requests of the connection.
+ * Why not `node:http`: in Bun 1.4.5 it reads the body of a request before its handler asks for it, and the next requests of the connection.
  * So 300 clients with bodies of 3 MiB took 1.2 GB.
  *
  * A body has a `content-length`, as those of an API server: a client that sends chunks could hide its size. If bytes follow a request

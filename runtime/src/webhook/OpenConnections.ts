@@ -146,7 +146,7 @@ export const make = (clock: Clock.Clock, { most, mostOfAddress, patience }: Limi
         const look = Effect.sync(() => {
           for (const [socket, connection] of sockets) {
             if (isBusy(connection) || connection.seen++ < quietLooks) continue
-            // A client that still sends a body, which nobody reads, does not see the end.
+            // A client that still sends a body, which the server does not read, does not see the end.
             if (connection.phase === "ending") socket.destroy()
             else socket.end()
           }

@@ -24,7 +24,7 @@ const seriesOf = (registry: Metrics.Registry, { name }: Metric) =>
 
 describe("A full metric", () => {
   for (const metric of all.filter(({ labels }) => labels.length > 0)) {
-    test(`${metric.name} takes no further series, and says so`, () => {
+    test(`${metric.name} takes no further series, and reports that`, () => {
       const registry = Metrics.make()
       for (let n = 0; n < Metrics.mostSeries + more; n++) count(registry, metric, "hostile", n)
       const told: Array<string> = []
@@ -33,7 +33,9 @@ describe("A full metric", () => {
       const isGauge = metric.type === "gauge"
       expect(series).toHaveLength(Metrics.mostSeries + (isGauge ? 0 : 1))
       expect(rest === undefined ? 0 : amountOf(rest)).toBe(isGauge ? 0 : more)
-      expect(told.join()).toContain(`the metric ${metric.name} has too many series (at most 2000): further ones `)
+      expect(told.join()).toContain(
+        `the metric ${metric.name} has too many series (at most ${Metrics.mostSeries}): further ones `
+      )
       // A place that is free again is used.
       registry.remove(metric, labelsOf(metric, "hostile", 7))
       count(registry, metric, "hostile", Metrics.mostSeries + more)

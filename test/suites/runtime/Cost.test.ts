@@ -5,8 +5,8 @@ import { join } from "node:path"
 const limits = {
   start: { operations: 3920, forks: 76, requests: 13, parsed: 12, written: 5, bytes: 20_700_000 },
   // Each attempt runs on a fiber of its own.
-  creation: { operations: 1200, forks: 9.5, requests: 6.3, parsed: 20.7, written: 215, bytes: 6_200_000 },
-  noop: { attempts: 1, operations: 49, forks: 1, requests: 0, parsed: 0, written: 3, bytes: 57_000 }
+  creation: { operations: 1205, forks: 9.5, requests: 6.3, parsed: 20.7, written: 215, bytes: 6_200_000 },
+  noop: { attempts: 1, operations: 50, forks: 1, requests: 0, parsed: 0, written: 3, bytes: 57_000 }
 }
 
 test("a manager stays within its limits of operations, fibers, requests, JSON texts and allocated bytes", async () => {
