@@ -175,7 +175,16 @@ const find = (routes: Routes, path: string): Route | undefined => {
   return undefined
 }
 
-/** A text response, for people with curl and for the kubelet, which shows it in an Event. */
+/**
+ * A text response, for people with curl and for the kubelet, which shows it in an Event.
+ *
+ * @example
+ * ```ts
+ * import { Endpoints } from "@homeostat/runtime"
+ *
+ * export const busy = Endpoints.text(503, "the import is running", { "retry-after": "5" })
+ * ```
+ */
 export const text = (status: number, body: string, headers: { readonly [name: string]: string } = {}): Response =>
   new Response(`${Text.printable(body)}\n`, {
     status,
@@ -233,7 +242,11 @@ const answering = (routes: Routes, run: (effect: Effect.Effect<Response>) => Pro
   }
 }
 
-/** Ports that stay open until the scope closes. */
+/**
+ * Ports that stay open until the scope closes.
+ *
+ * @internal
+ */
 export const make = (options: Options): Effect.Effect<Ports, BindFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never, Response, never>()
@@ -284,5 +297,9 @@ export const make = (options: Options): Effect.Effect<Ports, BindFailed, Scope.S
     }
   })
 
-/** Ports that stay open for the lifetime of the layer. */
+/**
+ * Ports that stay open for the lifetime of the layer.
+ *
+ * @internal
+ */
 export const layer = (options: Options): Layer.Layer<never, BindFailed> => Layer.effect(Endpoints, make(options))

@@ -36,13 +36,13 @@ describe("kubectl, of a Backup,", () => {
 
         const [header, row, other] = (yield* Kubectl.run(scene, ["get", "bk"])).split("\n")
         const ours = ["SOURCE", "SCHEDULE", "DESTINATION", "LAST BACKUP"]
-        expect(cells(header)).toEqual(["NAME", "READY", "REASON", "SINCE", ...ours, "AGE"])
+        expect(cells(header)).toEqual(["NAME", "READY", "REASON", "SINCE", "PAUSED", ...ours, "AGE"])
         const age = expect.stringMatching(/^\d+s$/)
         expect(cells(row)).toEqual(["shop", "True", "Scheduled", age, "app", "0 2 * * *", "pvc://store/a", age, age])
         expect(cells(other)).toEqual(["waits", "False", "CredentialsMissing", age, "app", "pvc://store", age])
 
         const [wideHeader, wide] = (yield* Kubectl.run(scene, ["get", "backups", "--output=wide"])).split("\n")
-        expect(cells(wideHeader).slice(8)).toEqual(["PHASE", "SUSPEND", "NEXT", "AGE"])
+        expect(cells(wideHeader).slice(9)).toEqual(["PHASE", "SUSPEND", "NEXT", "AGE"])
         expect(cells(wide).slice(8)).toEqual(["Completed", "false", shop?.nextBackupTime ?? "none", age])
 
         const columns =

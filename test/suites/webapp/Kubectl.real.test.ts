@@ -14,7 +14,7 @@ describe.concurrent("kubectl", () => {
       yield* Scene.launch(scene, "shop", { image: "nginx:1.27", replicas: 3, port: 80 })
       const [header, row] = (yield* Kubectl.run(scene, ["get", "wa"])).split("\n")
       expect(header?.split(/\s{2,}/)).toEqual(
-        ["NAME", "READY", "REASON", "SINCE", "IMAGE", "REPLICAS", "READY PODS", "URL", "AGE"].map((name) =>
+        ["NAME", "READY", "REASON", "SINCE", "PAUSED", "IMAGE", "REPLICAS", "READY PODS", "URL", "AGE"].map((name) =>
           expect.stringMatching(new RegExp(`^${name} *$`))
         )
       )

@@ -30,6 +30,9 @@ const condition = (type: string, status: string, reason: string, message: string
   lastTransitionTime: before(age)
 })
 
+const fought =
+  "spec.replicas of Deployment default/shop was put back 5 times within 30 s: kubectl-scale keeps changing it. Give the field to one of the two: either kubectl-scale stops setting it, or WebApp default/shop stops asking for it."
+
 const ready = [condition("Ready", "True", "AllReplicasReady", "3/3 ready", 2 * hour)]
 
 const refusal =
@@ -269,6 +272,7 @@ export const cases = {
   }),
   "put back": facts({ entry: { runs: [repair], ignored: [], deleted: undefined } }),
   fight: facts({
+    cached: shop({}, [condition("Ready", "False", "FieldFight", fought, 90 * second)]),
     entry: {
       runs: [{ ...repair, startedAt: now - 2 * second, finishedAt: now - 2 * second }],
       ignored: [],
@@ -277,7 +281,7 @@ export const cases = {
     loop: {
       reason: "fight",
       manager: "kubectl-scale",
-      note: "spec.replicas of Deployment default/shop was put back 5 times within 30 s: kubectl-scale keeps changing it. Give the field to one of the two: either kubectl-scale stops setting it, or WebApp default/shop stops asking for it.",
+      note: fought,
       since: now - 90 * second,
       at: now - 2 * second
     }
