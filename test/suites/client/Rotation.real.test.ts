@@ -110,6 +110,8 @@ describe("The client replaces, while it runs,", () => {
         const run = yield* home.open(namespace)
         const informer = yield* run(Home.watching)
         expect(yield* run(Home.name)).toBe(user)
+        // Its watch is open, so the new certificate interrupts it.
+        yield* delivers(scene, informer, "before")
 
         yield* front.present(yield* after.server(local))
         const error = yield* run(Effect.flip(Client.list(ConfigMap, { namespace })))
