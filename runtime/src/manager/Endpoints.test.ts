@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test"
 import { get } from "node:http"
-import { connect } from "node:net"
 import { networkInterfaces } from "node:os"
 import * as Eventually from "@homeostat/testkit/Eventually"
 import { effect, live } from "@homeostat/testkit/Test"
@@ -15,6 +14,7 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import * as Endpoints from "./Endpoints.ts"
 import * as HttpPort from "./HttpPort.ts"
 import * as MetricsPage from "./MetricsPage.ts"
+import * as RawClient from "./RawClient.fixture.ts"
 import * as SelfSigned from "./SelfSigned.ts"
 
 const free = { hostname: "127.0.0.1", port: 0 }
@@ -36,31 +36,11 @@ const statusFrom = (localAddress: string, address: string | undefined, path: str
     return Effect.sync(() => sent.destroy())
   })
 
-/** A connection from a loopback address: the text that it has received, and whether it is closed. */
-const connected = (address: string | undefined, localAddress: string, text: string) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const [host = "", port] = (address ?? "").split(":")
-      const state = { text: "", closed: false }
-      const socket = connect({ host, port: Number(port), localAddress }, () => void socket.write(text))
-      socket.on("data", (data) => {
-        state.text += data
-      })
-      socket.on("error", () => {})
-      socket.on("close", () => {
-        state.closed = true
-      })
-      return { socket, state }
-    }),
-    ({ socket }) => Effect.sync(() => socket.destroy())
-  )
-
-/** Waits on the real clock. */
-const passes = (holds: () => boolean) =>
-  Effect.promise(async () => {
-    for (let at = 0; at < 500 && !holds(); at++) await Bun.sleep(5)
-    expect(holds()).toBe(true)
-  })
+/** A connection from a loopback address. */
+const connected = (address: string | undefined, localAddress: string, text: string) => {
+  const [host = "", port] = (address ?? "").split(":")
+  return RawClient.connected({ host, port: Number(port), localAddress }, text)
+}
 
 const isOpen = ({ state }: { readonly state: { readonly closed: boolean } }): boolean => !state.closed
 
@@ -368,13 +348,13 @@ describe("A client", () => {
         yield* route("probes", "/a", () => Effect.andThen(noted, handler()))
         const client = yield* connected(addresses.probes, "127.0.0.1", text)
         const other = yield* connected(addresses.probes, "127.0.0.1", asked("/b"))
-        yield* passes(() => other.state.text !== "" && (begun || text !== asked("/a")))
+        yield* RawClient.passes(() => other.state.text !== "" && (begun || text !== asked("/a")))
         client.socket.write(next)
         yield* TestClock.adjust(`${seconds} seconds`)
         yield* Effect.promise(() => Bun.sleep(20))
         expect(isOpen(client)).toBe(true)
         yield* TestClock.adjust("5 seconds")
-        yield* passes(() => client.state.closed)
+        yield* RawClient.passes(() => client.state.closed)
       })
     )
 

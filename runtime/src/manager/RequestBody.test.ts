@@ -1,10 +1,11 @@
 import { describe, expect } from "bun:test"
-import { connect } from "node:net"
+import type { Socket } from "node:net"
 import { effect, live } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as Uploads from "../webhook/Uploads.ts"
 import * as Endpoints from "./Endpoints.ts"
+import * as RawClient from "./RawClient.fixture.ts"
 
 const maxBodyBytes = 1024 * 1024
 
@@ -25,29 +26,7 @@ const ports = Effect.gen(function* () {
 })
 
 /** A connection that has sent some bytes. */
-const connected = (port: number, text: string) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const state = { text: "", closed: false }
-      const socket = connect({ host: "127.0.0.1", port }, () => void socket.write(text))
-      socket.on("data", (data) => {
-        state.text += data
-      })
-      socket.on("error", () => {})
-      socket.on("close", () => {
-        state.closed = true
-      })
-      return { socket, state }
-    }),
-    ({ socket }) => Effect.sync(() => socket.destroy())
-  )
-
-/** Waits on the real clock. */
-const passes = (holds: () => boolean) =>
-  Effect.promise(async () => {
-    for (let at = 0; at < 500 && !holds(); at++) await Bun.sleep(5)
-    expect(holds()).toBe(true)
-  })
+const connected = (port: number, text: string) => RawClient.connected({ host: "127.0.0.1", port }, text)
 
 /** Waits for the server to read what the clients have sent, on the real clock. */
 const settled = Effect.promise(() => Bun.sleep(50))
@@ -117,13 +96,13 @@ describe("The body of a request", () => {
     live(what, () =>
       Effect.gen(function* () {
         const { socket, state } = yield* connected(yield* ports, text)
-        yield* passes(() => state.text.includes("\r\n\r\n"))
+        yield* RawClient.passes(() => state.text.includes("\r\n\r\n"))
         expect([statusOf(state), state.text.includes("connection: close")]).toEqual([status, !stays])
-        yield* passes(() => state.text.trimEnd().endsWith(answer))
+        yield* RawClient.passes(() => state.text.trimEnd().endsWith(answer))
         if (!stays) return
         state.text = ""
         socket.write(`${post(5)}again`)
-        yield* passes(() => state.text.endsWith("\r\n\r\nagain"))
+        yield* RawClient.passes(() => state.text.endsWith("\r\n\r\nagain"))
       })
     )
 
@@ -133,7 +112,7 @@ describe("The body of a request", () => {
         yield* ports,
         head("POST /echo", "content-length: 10", "expect: 100-continue")
       )
-      yield* passes(() => state.text === "HTTP/1.1 100 Continue\r\n\r\n")
+      yield* RawClient.passes(() => state.text === "HTTP/1.1 100 Continue\r\n\r\n")
       state.text = ""
       for (const piece of ["01", "234", "56789"]) {
         expect(state.text).toBe("")
@@ -154,7 +133,7 @@ describe("The body of a request", () => {
       yield* settled
       expect(state.closed).toBe(false)
       yield* TestClock.adjust("5 seconds")
-      yield* passes(() => state.closed)
+      yield* RawClient.passes(() => state.closed)
     })
   )
 
@@ -164,7 +143,7 @@ describe("The body of a request", () => {
       const all = Math.floor(Uploads.mostLargeBytes / (maxBodyBytes - Uploads.smallBytes - 1))
       const text = post(maxBodyBytes) + "x".repeat(maxBodyBytes - 1)
       const clients = yield* Effect.replicateEffect(connected(port, text), all)
-      yield* passes(() => clients.every(({ socket }) => socket.bytesWritten === text.length))
+      yield* RawClient.passes(() => clients.every(({ socket }) => socket.bytesWritten === text.length))
       yield* settled
       return clients
     })
@@ -175,20 +154,20 @@ describe("The body of a request", () => {
       const clients = yield* filled(port)
       const text = post(maxBodyBytes) + "x".repeat(maxBodyBytes)
       const refused = yield* connected(port, text)
-      yield* passes(() => statusOf(refused.state) === "503")
+      yield* RawClient.passes(() => statusOf(refused.state) === "503")
       expect(refused.state.text).toEndWith("\r\n\r\nother bodies take all memory for bodies; try again\n")
       const small = yield* connected(port, `${post(5)}hello`)
-      yield* passes(() => statusOf(small.state) === "200")
+      yield* RawClient.passes(() => statusOf(small.state) === "200")
       yield* TestClock.adjust("1100 millis")
       const taken = yield* connected(port, text)
-      yield* passes(() => statusOf(taken.state) === "200")
+      yield* RawClient.passes(() => statusOf(taken.state) === "200")
       expect(clients.map(({ state }) => statusOf(state)).filter((status) => status !== "")).toEqual(["503"])
     })
   )
 
   for (const [what, end] of [
-    ["its client has closed the connection", (socket: ReturnType<typeof connect>) => socket.destroy()],
-    ["its request has an answer", (socket: ReturnType<typeof connect>) => socket.write("x")]
+    ["its client has closed the connection", (socket: Socket) => socket.destroy()],
+    ["its request has an answer", (socket: Socket) => socket.write("x")]
   ] as const)
     effect(`gives its memory back when ${what}`, () =>
       Effect.gen(function* () {
@@ -197,7 +176,7 @@ describe("The body of a request", () => {
         yield* settled
         yield* settled
         const { state } = yield* connected(port, post(maxBodyBytes) + "x".repeat(maxBodyBytes))
-        yield* passes(() => statusOf(state) === "200")
+        yield* RawClient.passes(() => statusOf(state) === "200")
       })
     )
 })
